@@ -18,18 +18,15 @@ import type { RetentionStore } from './store/retention-store.ts'
 export class Definitions {
   readonly handlers = new Map<string, HandledTask>()
   readonly #declared = new DeclaredSets()
-  readonly #housekeeping: DeclaredSets | null
+  readonly #housekeeping: DeclaredSets | null = null
   readonly #queue: Pick<ExternalQueue, 'tasks'> | null
 
   constructor(retention: RetentionOptions | false, queue: Pick<ExternalQueue, 'tasks'> | null) {
     this.#queue = queue
-    this.#housekeeping = retention === false ? null : new DeclaredSets()
-    if (retention !== false)
-      this.#housekeeping?.add(
-        HOUSEKEEPING,
-        housekeepingDeclarations(checkedRetention(retention, 'retention.')),
-        'retire',
-      )
+    if (retention === false) return
+    const declarations = housekeepingDeclarations(checkedRetention(retention, 'retention.'))
+    this.#housekeeping = new DeclaredSets()
+    this.#housekeeping.add(HOUSEKEEPING, declarations, 'retire')
   }
 
   readonly taskNamed = (name: string): Task | null => this.handlers.get(name)?.task ?? null

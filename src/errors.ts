@@ -245,8 +245,8 @@ const LOST_WORKER = /\b(the worker) .{1,255}? (?=was (?:lost|considered dead)\b)
  * ids. The stack, causes and further lines reveal details of the machine that ran the job.
  */
 export function errorTextForOwner(text: string): string {
-  const end = text.indexOf('\n')
-  return lineForOwner(end === -1 ? text : text.slice(0, end)).trimEnd()
+  const [line = ''] = text.split('\n', 1)
+  return lineForOwner(line).trimEnd()
 }
 
 /** A handler's log message for the owner of a job: every line that is not part of a stack trace. */

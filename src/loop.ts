@@ -27,12 +27,6 @@ export interface LoopHealth {
   readonly lastErrorAt: Date | null
 }
 
-/** An instant on the system clock and on the monotonic clock. */
-interface Moment {
-  readonly at: Date
-  readonly mono: number
-}
-
 export interface LoopOptions {
   readonly name: string
   /** Runs one pass. @returns milliseconds to sleep, or Infinity to sleep until woken */
@@ -52,7 +46,8 @@ export class Loop {
   /** Remembers a wake-up that arrives during a pass. */
   #woken = false
   #endSleep: (() => void) | null = null
-  #busy: Moment | null = null
+  /** The start of the current pass, on the system clock and on the monotonic clock. */
+  #busy: { readonly at: Date; readonly mono: number } | null = null
   /** The end of the sleep, by performance.now(), or null to sleep until woken. */
   #due: number | null = null
   /** Whether the last pass failed because it waited too long for a lock; if so, the next pass starts soon. */

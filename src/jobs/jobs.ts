@@ -46,8 +46,6 @@ export interface JobsContext extends CallContext {
 const MAX_LINES = 1000
 const MAX_ATTEMPTS = 100
 
-const SUBMIT_OPTIONS = [...JOB_OPTIONS, 'tx']
-
 /** The operations on jobs: `kalends.jobs`, and `jobs` of a scope, limited to its owner's rows. */
 export class Jobs {
   readonly #store: JobStore
@@ -83,7 +81,7 @@ export class Jobs {
     args?: unknown,
     options: SubmitOptions = {},
   ): Promise<string> {
-    checkKeys(options, SUBMIT_OPTIONS)
+    checkKeys(options, [...JOB_OPTIONS, 'tx'])
     const inObject = typeof given === 'object' && given !== null && 'task' in given
     if (inObject && (args !== undefined || Object.keys(options).length > 0))
       throw new InvalidInputError('options', 'the first object contains everything; leave out the others')
@@ -234,12 +232,12 @@ export class Jobs {
       this.#cancel(id, ({ state }) => {
         if (isFinal(state)) throw new ConflictError(`The job ${id} is already ${state}`)
       })
-    return await changeMany(this.#lists, 'cancel', change, checkedWhich(which), options)
+    return await changeMany(this.#lists, 'cancel', change, which, options)
   }
 
   /** Retries many jobs. @throws InvalidInputError for a filter with a state other than failed or cancelled */
   async retryMany(which: ManyJobs, options: ManyOptions = {}): Promise<ManyResult> {
-    return await changeMany(this.#lists, 'retry', (id) => this.retry(id), checkedWhich(which), options)
+    return await changeMany(this.#lists, 'retry', (id) => this.retry(id), which, options)
   }
 
   /**
@@ -314,9 +312,4 @@ export class Jobs {
     if (tx === undefined) await warned
     return jobs.map(({ id }) => shownId(authority.owner, id))
   }
-}
-
-function checkedWhich(which: ManyJobs): ManyJobs {
-  if ('filter' in which) checkedConditions('filter.', which.filter, JOB_FILTERS)
-  return which
 }

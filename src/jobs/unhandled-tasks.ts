@@ -15,12 +15,6 @@ export interface UnhandledTask {
   readonly nearest: string | undefined
 }
 
-interface Found {
-  /** By performance.now(). */
-  readonly until: number
-  readonly found: Promise<UnhandledTask | null>
-}
-
 /** How long an unhandled task is remembered before it is looked up again, in milliseconds. */
 const KEPT_MS = 60_000
 /** Maximum number of tasks to remember, so that task names chosen by users cannot fill the memory. */
@@ -30,7 +24,8 @@ export class UnhandledTasks {
   readonly #handlers: ReadonlyMap<string, unknown>
   readonly #logger: Logger
   readonly #handled = new Set<string>()
-  readonly #others = new Map<string, Found>()
+  /** `until` is measured by performance.now(). */
+  readonly #others = new Map<string, { until: number; found: Promise<UnhandledTask | null> }>()
 
   constructor(handlers: ReadonlyMap<string, unknown>, logger: Logger) {
     this.#handlers = handlers

@@ -5,7 +5,7 @@
  * timer is unchanged keeps its next run.
  */
 import { createHash } from 'node:crypto'
-import { DeclarationError, InvalidInputError } from '../errors.ts'
+import { DeclarationError, InvalidInputError, messageOf } from '../errors.ts'
 import { betweenParts } from '../event-loop.ts'
 import type { Logger } from '../logger.ts'
 import { ANY_OWNER, newId } from '../model/owner.ts'
@@ -90,10 +90,10 @@ export class DeclaredSets {
         try {
           newId(ANY_OWNER, id)
         } catch (error) {
-          problem(error instanceof Error ? error.message : String(error))
+          problem(messageOf(error))
         }
         const wrong = await settingsProblems(declaration, context)
-        for (const { message } of wrong) problem(message)
+        wrong.forEach(problem)
         if (wrong.length === 0)
           schedules.push({
             id,
@@ -134,16 +134,17 @@ export async function syncSet(
 
 function compare(set: DeclaredSet, { existing, isNewest, liveIds }: SetState) {
   const byId = new Map(existing.map((schedule) => [schedule.id, schedule]))
-  const created: string[] = []
+  const created: DeclaredSchedule[] = []
   const changed = new Map<string, { changes: Partial<ScheduleSettings>; before: object }>()
   // Retired schedules that are declared again.
   const reactivated: string[] = []
   const unchanged: string[] = []
   // Schedules outside this set, which are left unchanged.
   const conflicts: string[] = []
-  for (const { id, settings } of set.schedules) {
+  for (const declaration of set.schedules) {
+    const { id, settings } = declaration
     const current = byId.get(id)
-    if (current === undefined) created.push(id)
+    if (current === undefined) created.push(declaration)
     else if (current.declaredBy !== set.name) conflicts.push(id)
     else {
       const { enabled: _, ...declared } = settings
@@ -168,15 +169,12 @@ function changesOf(set: DeclaredSet, report: SyncReport, isStart: boolean): SetC
   const nothing: SetChanges = { create: [], change: [], retire: [], reactivate: [], delete: [] }
   // An older version never undoes the changes of a newer one.
   if (!report.isNewest) return nothing
-  const isNew = new Set(report.created)
   return {
-    create: set.schedules
-      .filter(({ id }) => isNew.has(id))
-      .map(({ id, settings, firstRun }) => ({
-        id,
-        settings,
-        isDue: isStart ? dueAtOnce(firstRun, settings) : null,
-      })),
+    create: report.created.map(({ id, settings, firstRun }) => ({
+      id,
+      settings,
+      isDue: isStart ? dueAtOnce(firstRun, settings) : null,
+    })),
     change: [...report.changed].map(([id, { changes }]) => ({ id, settings: changes })),
     reactivate: report.reactivated,
     retire: set.onRemoved === 'retire' ? report.removed : [],
@@ -196,7 +194,7 @@ function tell(set: DeclaredSet, report: SyncReport, logger: Logger, isStart: boo
       )
     return
   }
-  for (const id of report.created) logger.info(about(id), `Declared schedule '${id}' is new`)
+  for (const { id } of report.created) logger.info(about(id), `Declared schedule '${id}' is new`)
   for (const [id, { changes, before }] of report.changed) {
     logger.info(
       { ...about(id), changes, before },

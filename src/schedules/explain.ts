@@ -248,12 +248,11 @@ function skipWords(skip: Job, schedule: Schedule): string {
 }
 
 function elapseInMinute(schedule: Schedule, at: Date): Date | null {
+  const exact = nextAfter(schedule, new Date(at.getTime() - 1))
+  if (exact?.getTime() === at.getTime()) return exact
   const minute = startOfMinute(at).getTime()
-  const inMinute = (elapse: Date | null) =>
-    elapse !== null && elapse.getTime() < minute + MINUTE_MS ? elapse : null
-  // The elapse at this exact second if there is one, otherwise the first elapse of the minute.
-  const second = nextAfter(schedule, new Date(at.getTime() - 1))
-  return second?.getTime() === at.getTime() ? second : inMinute(nextAfter(schedule, new Date(minute - 1)))
+  const first = nextAfter(schedule, new Date(minute - 1))
+  return first !== null && first.getTime() < minute + MINUTE_MS ? first : null
 }
 
 /**

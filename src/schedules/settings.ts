@@ -1,4 +1,4 @@
-import { InvalidInputError } from '../errors.ts'
+import { InvalidInputError, messageOf } from '../errors.ts'
 import { checkKeys } from '../keys.ts'
 import { checkPeriod, checkWithin, requireTask } from '../model/authority.ts'
 import { type TaskContext, taskOf } from '../model/caller.ts'
@@ -55,8 +55,7 @@ export type ScheduleChanges = Partial<Omit<ScheduleOptions, 'timer'>> & {
 }
 
 const CHANGES = [...OPTION_NAMES, 'timer', 'zone', 'args', 'task']
-const INPUT = [...CHANGES, 'firstRun']
-export const DECLARATION: readonly string[] = [...INPUT, 'id']
+export const DECLARATION: readonly string[] = [...CHANGES, 'firstRun', 'id']
 
 const FIRST_RUNS: readonly FirstRun[] = ['next', 'now', 'if-due']
 
@@ -74,7 +73,7 @@ export interface SettingsContext extends TaskContext {
 export async function newSettings(
   input: AnyScheduleInput,
   context: SettingsContext,
-  known: readonly string[] = INPUT,
+  known: readonly string[],
   current?: string,
 ): Promise<ScheduleSettings> {
   checkKeys(input, known)
@@ -103,8 +102,8 @@ export async function newSchedule(
   input: AnyScheduleInput,
   context: SettingsContext,
   store: Pick<ScheduleStore, 'now'>,
-  timer?: string,
-  known?: readonly string[],
+  timer: string | undefined,
+  known: readonly string[],
 ): Promise<NewSchedule> {
   const settings = await newSettings(input, context, known, timer)
   const firstRun = checkedFirstRun(input.firstRun)
@@ -119,8 +118,8 @@ export async function newSchedule(
   return { id, settings, isDue: dueAtOnce(firstRun, settings) }
 }
 
-/** All errors that `newSettings` would find in a declaration, at most one per option. */
-export async function settingsProblems(input: AnyScheduleInput, context: SettingsContext): Promise<Error[]> {
+/** The messages of all errors that `newSettings` would find in a declaration, at most one per option. */
+export async function settingsProblems(input: AnyScheduleInput, context: SettingsContext): Promise<string[]> {
   const { task, args, firstRun, timer: _, zone: __, ...options } = input
   const known = taskOf(task, context)
   const checks = [
@@ -133,10 +132,7 @@ export async function settingsProblems(input: AnyScheduleInput, context: Setting
     () => storedArgs(known, args, context.argsLimit),
   ]
   const outcomes = await Promise.allSettled(checks.map(async (check) => check()))
-  return outcomes.flatMap((outcome) => {
-    if (outcome.status === 'fulfilled') return []
-    return [outcome.reason instanceof Error ? outcome.reason : new Error(String(outcome.reason))]
-  })
+  return outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [messageOf(outcome.reason)] : []))
 }
 
 /**

@@ -9,7 +9,6 @@ import type {
   RecentRun,
   ChangeTokens,
   ScheduleConditions,
-  TimerRow,
 } from '../store/list-store.ts'
 import { UpcomingRuns, type Upcoming } from './upcoming.ts'
 import { hourLoads, type Load, planned } from './load.ts'
@@ -143,7 +142,11 @@ export class Views {
     let isComplete = true
     for await (const { rows, isLast } of this.#store.timers(conditions, () => upcoming.until)) {
       const relevant = rows.filter(({ nextRunAt }) => nextRunAt === null || nextRunAt < upcoming.until)
-      await addInTurns(upcoming, relevant.slice(0, MAX_TIMERS - seen))
+      const searched = relevant.slice(0, MAX_TIMERS - seen)
+      for (let start = 0; start < searched.length; start += TIMERS_PER_TURN) {
+        await turn()
+        upcoming.add(searched.slice(start, start + TIMERS_PER_TURN))
+      }
       seen += relevant.length
       isComplete = isLast && seen <= MAX_TIMERS
       if (seen >= MAX_TIMERS) break
@@ -165,12 +168,5 @@ function pauses(): () => Promise<boolean> {
   return async () => {
     await pause()
     return performance.now() < deadline
-  }
-}
-
-async function addInTurns(upcoming: UpcomingRuns, rows: readonly TimerRow[]): Promise<void> {
-  for (let start = 0; start < rows.length; start += TIMERS_PER_TURN) {
-    await turn()
-    upcoming.add(rows.slice(start, start + TIMERS_PER_TURN))
   }
 }
