@@ -124,9 +124,9 @@ function routerOf(service: Service, page: WebPage | null): Hono<{ Bindings: Entr
   const app = new Hono<{ Bindings: Entry }>({
     getPath: (_request, options) => withoutSlashes(options?.env?.below ?? ''),
   })
-  app.use(async ({ env: { request, context, below } }, next) => {
+  app.use(async ({ env: { request, context } }, next) => {
     service.gate.checkHost(request, context)
-    return page?.shown(request, below) ?? (await next())
+    await next()
   })
   for (const one of operations)
     app.on(one.method, one.path.replace(/\{(\w+)\}/g, ':$1'), (c) =>
