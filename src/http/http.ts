@@ -1,7 +1,7 @@
 /**
  * The REST API as a fetch handler. Requests are refused in this order: a URL or a header that is too long, a path
- * outside the mount point, an unknown host, an unknown path, a write from a foreign page, an unknown caller, a role that
- * is too low, an invalid query or body.
+ * outside the mount point, an unknown host, an unknown path, a write from a foreign page, an unknown caller, a role
+ * that is too low, an invalid query or body.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Hono } from 'hono'
@@ -10,15 +10,15 @@ import { InvalidInputError } from '../errors.ts'
 import type { Kalends, Logger, Scope } from '../index.ts'
 import { checkKeys, namesOf } from '../keys.ts'
 import { harmless } from '../logger.ts'
+import { collectMetrics } from '../telemetry/metrics.ts'
 import { type Access, type RequestContext, requirePermission, UNKNOWN_USER } from './access.ts'
 import { readBody } from './body.ts'
 import { Changes } from './changes.ts'
 import { hasCredentials } from './failed-sign-ins.ts'
 import { Gate } from './gate.ts'
-import { metricsOf } from './metrics.ts'
 import type { Operation } from './operation.ts'
 import { operations } from './operations.ts'
-import type { HttpOptions, Permit, WriteRequest } from './options.ts'
+import type { HttpOptions, MetricsRegistry, Permit, WriteRequest } from './options.ts'
 import { WebPage } from './page.ts'
 import { invalidInput, Problem, problemOf, shortened } from './problem.ts'
 import { checkedBasePath, checkSize, pathBelow, queryOf, withoutSlashes } from './request-url.ts'
@@ -60,7 +60,6 @@ const OPTIONS = namesOf<HttpOptions>({
   events: true,
   page: true,
 })
-const DEFAULT_BODY_LIMIT = 1_000_000
 
 /** @throws InvalidInputError naming the option */
 export function http(kalends: Kalends, options: HttpOptions = {}): HttpHandler {
@@ -92,7 +91,7 @@ export function http(kalends: Kalends, options: HttpOptions = {}): HttpHandler {
 }
 
 function serviceOf(kalends: Kalends, options: HttpOptions) {
-  const { bodyLimit = DEFAULT_BODY_LIMIT } = options
+  const { bodyLimit = 1_000_000 } = options
   if (!Number.isInteger(bodyLimit) || bodyLimit < 1000)
     throw new InvalidInputError('bodyLimit', `must be an integer of at least 1000 bytes, got ${bodyLimit}`)
   const logger = options.logger === undefined ? kalends.logger : harmless(options.logger)
@@ -118,6 +117,33 @@ function serviceOf(kalends: Kalends, options: HttpOptions) {
 function onePerTurn(): () => Promise<void> {
   let last: Promise<void> = Promise.resolve()
   return () => (last = last.then(() => nextTurn()))
+}
+
+/** @param given  the application's own registry, which includes `kalends/prometheus`; default: a new registry */
+function metricsOf(kalends: Kalends, given: MetricsRegistry | undefined): () => Promise<Response> {
+  const registry = given === undefined ? ownRegistry(kalends) : Promise.resolve(given)
+  return async () => {
+    const found = await registry
+    if (found === null)
+      throw new Problem(
+        501,
+        'NO_METRICS',
+        'Metrics need the package prom-client in addition to kalends: npm install prom-client',
+      )
+    return new Response(await found.metrics(), { headers: { 'content-type': found.contentType } })
+  }
+}
+
+/** Starts counting immediately, so that the first scrape includes earlier events. */
+async function ownRegistry(kalends: Kalends): Promise<MetricsRegistry | null> {
+  try {
+    const client = await import('prom-client')
+    const registry = new client.Registry()
+    collectMetrics(client, kalends, { registry })
+    return registry
+  } catch {
+    return null
+  }
 }
 
 function routerOf(service: Service, page: WebPage | null): Hono<{ Bindings: Entry }> {
