@@ -1,3 +1,4 @@
+import type { Definitions } from './definitions.ts'
 import { InvalidInputError, OverloadedError } from './errors.ts'
 import type { Emitter } from './events.ts'
 import { freezes } from './freezes.ts'
@@ -10,7 +11,6 @@ import type { Finding } from './model/diagnosis.ts'
 import { doctorFindings } from './model/doctor.ts'
 import { ANY_OWNER, prefixOf } from './model/owner.ts'
 import { schemaFindings } from './model/schema-drift.ts'
-import type { Task } from './model/task.ts'
 import { type CheckedOptions, ownerName, type ScopeOptions } from './options.ts'
 import { Schedules } from './schedules/schedules.ts'
 import type { Store } from './store/store.ts'
@@ -25,26 +25,22 @@ export interface Scope {
   readonly views: Views
 }
 
-/** The authority of an API caller without a scope. */
-interface EveryOwnerOptions extends Pick<ScopeOptions, 'tasks' | 'limits'> {
-  readonly builtInTasks: boolean
-}
+type EveryOwnerOptions = Pick<ScopeOptions, 'tasks' | 'limits'> & Pick<Authority, 'builtInTasks'>
 
 const SCOPE_OPTIONS = namesOf<ScopeOptions>({ group: true, submitter: true, tasks: true, limits: true })
 
 interface AccessContext extends CheckedOptions {
-  readonly taskNamed: (name: string) => Task | null
-  readonly handlers: ReadonlyMap<string, unknown>
+  readonly definitions: Definitions
   readonly events: Emitter<KalendsEvents>
   readonly lifecycle: Lifecycle
 }
 
 export type Access = Readonly<ReturnType<ReturnType<typeof accesses>>>
 
-/** @returns everything that a Kalends can do on one set of its connections: those for calls or those for the REST API */
-export function accesses({ events, lifecycle, handlers, ...options }: AccessContext) {
+/** Everything that a Kalends can do on one set of its connections: those for calls, or those for the REST API. */
+export function accesses({ events, lifecycle, definitions, ...options }: AccessContext) {
   const turns = new OwnerTurns()
-  const unhandledTasks = new UnhandledTasks(handlers, options.logger)
+  const unhandledTasks = new UnhandledTasks(definitions.handlers, options.logger)
   const scopeOf = (authority: Authority, store: Store): Scope => {
     const { owner, limits } = authority
     const schedules = store.schedules.ownedBy(owner)
@@ -53,6 +49,7 @@ export function accesses({ events, lifecycle, handlers, ...options }: AccessCont
     const context = {
       ...options,
       authority,
+      taskNamed: definitions.taskNamed,
       inTurn: <Result>(work: () => Promise<Result>) =>
         limits === null ? work() : turns.run(prefixOf(owner), work),
     }
@@ -129,7 +126,7 @@ const MAX_WAITING = { ofOwner: 32, inAll: 256 }
  */
 class OwnerTurns {
   /** The last turn of each owner, and the number of turns that have not ended. */
-  readonly #owners = new Map<string, { last: Promise<void>; count: number }>()
+  readonly #owners = new Map<string, { last: Promise<unknown>; count: number }>()
   #count = 0
 
   /** @throws OverloadedError when too many calls are already waiting */
@@ -141,10 +138,7 @@ class OwnerTurns {
     turns.count += 1
     this.#count += 1
     const turn = turns.last.then(work)
-    turns.last = turn.then(
-      () => undefined,
-      () => undefined,
-    )
+    turns.last = turn.catch(() => undefined)
     try {
       return await turn
     } finally {

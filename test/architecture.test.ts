@@ -69,6 +69,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
     ...BASE,
   ],
   scopes: [
+    'definitions',
     'freezes',
     'lifecycle',
     'options',

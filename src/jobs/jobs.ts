@@ -173,7 +173,7 @@ export class Jobs {
       })
     // Its result matched the result schema of the task that types this id.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-    return (await untilFinal({ read, onEnd, pollIntervalMs }, options)) as Job<Stored<Result>>
+    return (await untilFinal(read, onEnd, pollIntervalMs, options)) as Job<Stored<Result>>
   }
 
   /**
@@ -277,11 +277,7 @@ export class Jobs {
     if (limits !== null) checkOpenJobs(limits, await store.countOpen(limits.openJobs), more)
   }
 
-  /**
-   * Rejects an id if the owner already has a row with this id without the prefix, because the new job would hide it.
-   *
-   * @throws ConflictError
-   */
+  /** The new job would hide a row of its owner whose id is the same without the prefix. @throws ConflictError */
   async #checkNames(jobs: readonly NewJob[], store: JobStore): Promise<void> {
     const { owner } = this.#context.authority
     const named = jobs.map(({ id }) => shownId(owner, id)).filter((name, index) => name !== jobs[index]?.id)

@@ -22,7 +22,7 @@ export function explain(evidence: Evidence): Explanation {
     ...(at === null ? [] : aboutTime(evidence, at)),
     ...aboutFreezes(evidence),
     ...aboutStatus(evidence),
-    ...aboutOpenJobs(evidence),
+    ...evidence.open.map((job) => sentence(`The job ${job.id} ${waitWords(job, evidence)}`)),
     ...aboutTask(evidence),
     ...aboutLastRun(evidence),
   ]
@@ -114,10 +114,6 @@ function aboutFutureSlot(schedule: Schedule, nextRunAt: Date, now: Date): string
       ? `Its last slot, ${shown(slot, schedule)}, is in the future, because the database's clock was ahead. ${repair}`
       : `Its timer elapses earlier: nextrun was set manually, or planned while the database's clock was ahead. ${repair}`,
   ]
-}
-
-function aboutOpenJobs(evidence: Evidence): string[] {
-  return evidence.open.map((job) => sentence(`The job ${job.id} ${waitWords(job, evidence)}`))
 }
 
 function waitWords(job: Job, { schedule, handledTasks, namesWorkers, now }: Evidence): string {
