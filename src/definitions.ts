@@ -62,10 +62,7 @@ export class Definitions {
       this.handle(pruneTask, ({ args, signal }) => prune(retention, args, signal))
   }
 
-  /**
-   * @param runsJobs  whether this process runs jobs; if so, each declared task needs a handler
-   * @throws DeclarationError with all problems
-   */
+  /** If this process runs jobs, each declared task needs a handler. @throws DeclarationError with all problems */
   async sets(context: SettingsContext, runsJobs: boolean): Promise<DeclaredSet[]> {
     const isHandled = (task: string) => !runsJobs || this.#isExternal(task) || this.handlers.has(task)
     // Kalends' own set is checked and listed first.

@@ -31,7 +31,6 @@ export interface Access {
   readonly user?: string | undefined
 }
 
-/** The names of the tasks that a caller may use; undefined means all. */
 export function taskNames({ tasks }: Access): string[] | undefined {
   return tasks?.map((one) => (typeof one === 'string' ? one : one.name))
 }
@@ -79,11 +78,7 @@ export function requirePermission({ role, submit = false }: Access, needed: Perm
   throw new Problem(403, 'ROLE_TOO_LOW', `This needs the role '${needed}'; yours is '${role}'`)
 }
 
-/**
- * The result of `authorize` may be untyped. A scope that is null or has a misspelt field must not allow everything.
- *
- * @throws TypeError
- */
+/** An untyped scope that is null or has a misspelt field must not allow everything. @throws TypeError */
 export function checkAccess({ role, submit, scope, tasks }: Access): void {
   if (!isRole(role))
     throw new TypeError(
@@ -102,9 +97,7 @@ export function checkAccess({ role, submit, scope, tasks }: Access): void {
 
 /**
  * The scope supplies the owner. Another owner in the body is rejected instead of silently replaced. A value for a field
- * that the scope leaves open is also rejected, because the row would then belong to another owner.
- *
- * @throws Problem 403
+ * that the scope leaves open is also rejected, because the row would then belong to another owner. @throws Problem 403
  */
 export function checkOwner(
   body: { readonly group?: string | undefined; readonly submitter?: string | null | undefined },

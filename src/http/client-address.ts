@@ -9,10 +9,7 @@ const FORWARDING =
 export class TrustedProxies {
   readonly #proxies = new BlockList()
 
-  /**
-   * @param ranges  addresses and CIDR ranges: `10.0.0.5`, `10.0.0.0/8`, `fd00::/8`
-   * @throws InvalidInputError
-   */
+  /** @throws InvalidInputError unless each is an address or a CIDR range: `10.0.0.5`, `10.0.0.0/8`, `fd00::/8` */
   constructor(ranges: readonly string[]) {
     for (const range of ranges) {
       const [address = '', prefix, ...rest] = range.split('/')
@@ -33,11 +30,10 @@ export class TrustedProxies {
   }
 
   /**
-   * The client's address: the address of the connection, or if a trusted proxy opened it, the right-most address in
-   * `X-Forwarded-For` that is not a trusted proxy. The client itself may have written any addresses to the left of
-   * this one.
+   * Behind a trusted proxy, the right-most address in `X-Forwarded-For` that is not a trusted proxy. The client itself
+   * may have written any addresses to the left of this one.
    *
-   * @param connection  the address of the other end of the connection, or null if unknown, for example a Unix socket
+   * @param connection  the address of its other end, or null if unknown, for example a Unix socket
    */
   clientOf(connection: string | null, headers: Headers): string | null {
     let client = connection === null ? null : plainAddress(connection)

@@ -88,7 +88,6 @@ export class FailedSignIns {
     for (const end of this.#delays) end()
   }
 
-  /** The failures of a client, with the number of tries that it has now. */
   #known(key: string): Failures | null {
     const { forgetMs, tries, tryMs } = this.#limits
     const failures = this.#failures.get(key)

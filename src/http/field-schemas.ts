@@ -13,14 +13,13 @@ import {
 } from '../model/settings.ts'
 import { JOB_STATES, STATUSES } from '../model/states.ts'
 
-const DAY_ONE = 0
 const LAST_DAY = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 const INSTANT = "must be an instant in UTC, such as '2026-03-27T09:00:00Z'"
 
 export const instantIn = z.iso
   .datetime({ error: INSTANT })
   .transform((text) => new Date(text))
-  .refine((date) => date.getTime() >= DAY_ONE && date.getTime() <= LAST_DAY, {
+  .refine((date) => date.getTime() >= 0 && date.getTime() <= LAST_DAY, {
     error: 'must be an instant from 1970 to 9999',
   })
 /** An instant in a response: a `Date` becomes text. */

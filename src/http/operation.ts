@@ -14,7 +14,6 @@ export interface Call<Params = unknown, Query = unknown, Body = unknown> {
   readonly request: Request
   readonly context: RequestContext
   readonly access: Access
-  /** The schedules, jobs and views that the caller can access. */
   readonly reach: Scope
   readonly kalends: Kalends
   readonly redaction: Kalends['redaction']

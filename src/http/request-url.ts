@@ -47,12 +47,10 @@ const DOT_STEP = /^[^?#]*[/\\](?:\.|%2e){1,2}(?:[/\\?#]|$)/i
  * The path below the mount point, empty or starting with a slash, or null if the URL is not below it. A path with a `.`
  * or `..` segment never counts as below it, because `URL` resolves these segments, but a proxy that checks the start of
  * a path may not.
- *
- * @param sent  the URL as the client sent it, if known
  */
-export function pathBelow(base: string, { pathname }: URL, sent = ''): string | null {
+export function pathBelow(base: string, { pathname }: URL, urlAsSent = ''): string | null {
   const isBelow =
-    !DOT_STEP.test(sent) &&
+    !DOT_STEP.test(urlAsSent) &&
     pathname.startsWith(base) &&
     (pathname.length === base.length || pathname[base.length] === '/')
   return isBelow ? pathname.slice(base.length) : null

@@ -75,11 +75,7 @@ function isOwner({ scope }: Reader['access']): boolean {
   return scope !== undefined
 }
 
-/**
- * A search can reveal text letter by letter, so callers cannot search values that are hidden from them.
- *
- * @param path  the path of the conditions in a body
- */
+/** A search can reveal text letter by letter, so callers cannot search values that are hidden from them. */
 export function checkSearch(conditions: JobConditions, { access, redaction }: Reader, path = ''): void {
   if (conditions.args !== undefined && redaction.hides('args'))
     throw invalidField(`${path}args`, 'cannot be searched here, because parts of the args are hidden')

@@ -19,7 +19,6 @@ const ACTION_STATES: Readonly<Record<JobAction, readonly JobState[]>> = {
   cancel: ['blocked', 'waiting', 'running', 'external'],
   retry: ['failed', 'cancelled'],
 }
-/** Used if the filter has no state. */
 const DEFAULT_STATES: Readonly<Record<JobAction, readonly JobState[]>> = {
   cancel: ACTION_STATES.cancel,
   retry: ['failed'],

@@ -15,7 +15,6 @@ export interface UnhandledTask {
   readonly nearest: string | undefined
 }
 
-/** How long an unhandled task is remembered before it is looked up again, in milliseconds. */
 const KEPT_MS = 60_000
 /** Maximum number of tasks to remember, so that task names chosen by users cannot fill the memory. */
 const MAX_KEPT = 1000

@@ -60,10 +60,7 @@ export class DeclaredSets {
     this.#declared.push({ name, declarations, onRemoved })
   }
 
-  /**
-   * @param isHandled  whether this worker can run jobs of a task
-   * @throws DeclarationError with every problem of every set
-   */
+  /** @throws DeclarationError with every problem of every set */
   async check(context: SettingsContext, isHandled: (task: string) => boolean): Promise<DeclaredSet[]> {
     const problems: string[] = []
     const setOf = new Map<string, string>()
@@ -110,8 +107,6 @@ export class DeclaredSets {
 }
 
 /**
- * Writes a set to the database, in one transaction.
- *
  * @param isStart  false for later passes, which only repair the set: they log their changes, and recreate deleted
  *   schedules without a first run
  * @returns whether a schedule may be due because of the changes

@@ -51,10 +51,7 @@ export async function evidenceOf(
     freezes: freezes.map((freeze) => (namesWorkers ? freeze : { ...freeze, reason: null })),
     namesWorkers,
     liveWorkers: workers.length,
-    /**
-     * The tasks that live workers run, or `EVERY_TASK`, and the queues to which they hand jobs over, as claims name
-     * them.
-     */
+    /** May contain `EVERY_TASK`, and the queues to which live workers hand jobs over, as claims name them. */
     handledTasks: new Set(workers.flatMap(({ tasks }) => tasks)),
     now: await stores.schedules.now(),
     at,

@@ -65,11 +65,7 @@ export class Schedules {
     return (await this.createOrFind(given, options)).schedule
   }
 
-  /**
-   * For `kalends/http`: like `create`, but also returns whether the schedule was created.
-   *
-   * @internal
-   */
+  /** For `kalends/http`: like `create`, but also returns whether the schedule was created. @internal */
   async createOrFind(
     given: AnyScheduleInput & CreateOptions,
     options: TransactionOption = {},

@@ -65,7 +65,6 @@ export interface SettingsContext extends TaskContext {
 }
 
 /**
- * @param known  the keys that the input may have
  * @param current  the timer of an existing schedule
  * @throws InvalidInputError naming the field
  * @throws CalendarSyntaxError when the timer is invalid
@@ -93,7 +92,6 @@ export async function newSettings(
 }
 
 /**
- * @param store  provides the database's clock
  * @param timer  the current timer of the schedule, which may have elapsed for the last time
  * @throws InvalidInputError if a setting is invalid or the timer never elapses again
  */
