@@ -18,22 +18,15 @@ import type { RetentionStore } from './store/retention-store.ts'
 export class Definitions {
   readonly handlers = new Map<string, HandledTask>()
   readonly #declared = new DeclaredSets()
-  readonly #housekeeping: DeclaredSets | null
+  readonly #housekeeping: DeclaredSets | null = null
   readonly #queue: Pick<ExternalQueue, 'tasks'> | null
 
-  /**
-   * @param retention  false: no jobs are pruned
-   * @param queue  the external queue, or null if there is none
-   */
   constructor(retention: RetentionOptions | false, queue: Pick<ExternalQueue, 'tasks'> | null) {
     this.#queue = queue
-    this.#housekeeping = retention === false ? null : new DeclaredSets()
-    if (retention !== false)
-      this.#housekeeping?.add(
-        HOUSEKEEPING,
-        housekeepingDeclarations(checkedRetention(retention, 'retention.')),
-        'retire',
-      )
+    if (retention === false) return
+    const declarations = housekeepingDeclarations(checkedRetention(retention, 'retention.'))
+    this.#housekeeping = new DeclaredSets()
+    this.#housekeeping.add(HOUSEKEEPING, declarations, 'retire')
   }
 
   readonly taskNamed = (name: string): Task | null => this.handlers.get(name)?.task ?? null
@@ -64,16 +57,12 @@ export class Definitions {
     return this.#queue.tasks === null || this.#queue.tasks.includes(task)
   }
 
-  /** Adds the handler of the built-in task, unless the application has added its own. */
   handleHousekeeping(retention: RetentionStore): void {
     if (this.#housekeeping !== null && !this.handlers.has(pruneTask.name))
       this.handle(pruneTask, ({ args, signal }) => prune(retention, args, signal))
   }
 
-  /**
-   * @param runsJobs  whether this process runs jobs; if so, each declared task needs a handler
-   * @throws DeclarationError with all problems
-   */
+  /** If this process runs jobs, each declared task needs a handler. @throws DeclarationError with all problems */
   async sets(context: SettingsContext, runsJobs: boolean): Promise<DeclaredSet[]> {
     const isHandled = (task: string) => !runsJobs || this.#isExternal(task) || this.handlers.has(task)
     // Kalends' own set is checked and listed first.

@@ -1,9 +1,4 @@
-/**
- * The errors of Kalends: small named classes, each with a stable `code`.
- *
- * A message says what was wrong, where, what the input was and what to do. A syntax error in a calendar event is a
- * `CalendarSyntaxError` from `kalends/calendar`, with column, token and hint.
- */
+/** Syntax errors in calendar events are a `CalendarSyntaxError` of `kalends/calendar`, with column, token and hint. */
 import { inspect } from 'node:util'
 
 /** The base class of all errors of Kalends. */
@@ -210,7 +205,6 @@ export function shortened(text: string, limit: number): string {
   return `${start.toString().replace(/\ufffd$/, '')}${note}`
 }
 
-/** The first line of a string; empty if there is no text. */
 export function firstLine(text: string | null): string {
   return text?.split(/\r?\n/, 1)[0] ?? ''
 }
@@ -220,7 +214,6 @@ export function messageOf(thrown: unknown): string {
   return isA(thrown, Error) ? (textIn(thrown, 'message') ?? '(no readable message)') : valueText(thrown)
 }
 
-/** Undefined if the getter throws. */
 function propertyOf(error: Error, name: 'stack' | 'name' | 'message' | 'cause'): unknown {
   try {
     return error[name]
@@ -252,8 +245,8 @@ const LOST_WORKER = /\b(the worker) .{1,255}? (?=was (?:lost|considered dead)\b)
  * ids. The stack, causes and further lines reveal details of the machine that ran the job.
  */
 export function errorTextForOwner(text: string): string {
-  const end = text.indexOf('\n')
-  return lineForOwner(end === -1 ? text : text.slice(0, end)).trimEnd()
+  const [line = ''] = text.split('\n', 1)
+  return lineForOwner(line).trimEnd()
 }
 
 /** A handler's log message for the owner of a job: every line that is not part of a stack trace. */

@@ -1,14 +1,11 @@
-/**
- * Yields to the event loop during work that does not wait for anything, so that timers, sockets and signals are served.
- */
 import { setImmediate as turn } from 'node:timers/promises'
 
 /** How long one part of a larger piece of work should occupy the event loop, in milliseconds. */
 export const PART_MS = 50
 
 /**
- * For work in parts: call the returned function between two parts. It yields to the event loop if the last yield was
- * too long ago.
+ * For work in parts that do not wait for anything: call the returned function between two parts. It yields to timers,
+ * sockets and signals if the last yield was too long ago.
  */
 export function betweenParts(ms = PART_MS): () => Promise<void> {
   let turned = performance.now()
@@ -26,7 +23,6 @@ interface FittingOptions {
   readonly ms: number
 }
 
-/** The largest growth factor from one part to the next. */
 const GROWTH = 8
 
 /** Estimates how many rows can be processed in a given time, based on how long the last rows took. */

@@ -1,6 +1,4 @@
 /**
- * Typed events about this process, for logs, metrics and tests.
- *
  * Each event is also published on the diagnostics channel `kalends:<name>`, for tools that have no access to the
  * emitting object.
  */

@@ -1,4 +1,3 @@
-/** Freezes: `kalends.freeze`, `thaw`, `freezes` and `previewFreeze`. */
 import { InvalidInputError, missing } from './errors.ts'
 import { checkKeys, namesOf } from './keys.ts'
 import { checkedReason, checkedSetting } from './model/checked-settings.ts'
@@ -6,9 +5,11 @@ import type { Freeze } from './model/freeze.ts'
 import { checkedFlag, checkedInstant, checkedName } from './model/input.ts'
 import { isGoingOn } from './model/schedule.ts'
 import { SETTINGS } from './model/settings.ts'
-import type { Scope } from './scopes.ts'
+import type { Jobs } from './jobs/jobs.ts'
+import type { Schedules } from './schedules/schedules.ts'
 import type { FreezeStore } from './store/freeze-store.ts'
 import type { Upcoming } from './views/upcoming.ts'
+import type { Views } from './views/views.ts'
 
 /** What to freeze: everything that matches all of the given fields. */
 export interface FreezeTarget {
@@ -43,8 +44,13 @@ const TARGET = { scheduleId: true, task: true, group: true, all: true, until: tr
 const OPTIONS = namesOf<FreezeOptions>({ ...TARGET, reason: true })
 const MAX_SLOTS = 1000
 
-/** The operations on freezes. @param onThaw  called after a freeze has been ended */
-export function freezes(store: FreezeStore, scope: Scope, now: () => Date, onThaw: () => void) {
+/** @param onThaw  called after a freeze has been ended */
+export function freezes(
+  store: FreezeStore,
+  scope: { readonly schedules: Schedules; readonly jobs: Jobs; readonly views: Views },
+  now: () => Date,
+  onThaw: () => void,
+) {
   async function slotsOf(
     scheduleId: string,
     { until, task, group }: FreezeTarget,

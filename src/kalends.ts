@@ -1,5 +1,3 @@
-/** The composition root: opens the store and connects the parts. */
-import { type Access, accessTo, diagnosed } from './access.ts'
 import { Definitions } from './definitions.ts'
 import { InvalidInputError } from './errors.ts'
 import { Emitter, type ListenOptions } from './events.ts'
@@ -26,7 +24,7 @@ import {
 } from './options.ts'
 import type { Declaration, OnRemoved } from './schedules/declared.ts'
 import type { Schedules } from './schedules/schedules.ts'
-import { type Scope, scopes } from './scopes.ts'
+import { type Access, accesses, diagnosed, type Scope } from './scopes.ts'
 import type { DatabaseTarget } from './store/database.ts'
 import {
   migrateDatabase,
@@ -61,34 +59,35 @@ export class Kalends {
   readonly views: Views
   /** Takes reports about jobs in the external queue. */
   readonly external: ExternalJobs
-  /**
-   * For `kalends/http`: the same parts with limits, on connections that no loop uses.
-   *
-   * @internal
-   */
+  /** For `kalends/http`: the same parts with limits, on connections that no loop uses. @internal */
   readonly api: Access
+  /** The zone that is added to timers that name none, or null if such timers are in UTC. */
+  readonly zone: string | null
+  readonly logger: Logger
+  /** For `kalends/http`: redacts the secrets that the option `redact` names. @internal */
+  readonly redaction: Redaction
   readonly #stores: Stores
-  readonly #options: CheckedOptions
   readonly #events: Emitter<KalendsEvents>
   readonly #lifecycle: Lifecycle
   readonly #calls: Access
 
   private constructor(stores: Stores, options: CheckedOptions, definitions: Definitions) {
     this.#stores = stores
-    this.#options = options
+    this.zone = options.zone
+    this.logger = options.logger
+    this.redaction = options.redaction
     this.#events = new Emitter((error) =>
       options.logger.error({ err: error }, 'A listener of an event threw'),
     )
     this.#lifecycle = new Lifecycle(stores, options, definitions, this.#events)
-    const scopeOf = scopes({
+    const accessTo = accesses({
       ...options,
-      taskNamed: definitions.taskNamed,
-      handlers: definitions.handlers,
+      definitions,
       events: this.#events,
       lifecycle: this.#lifecycle,
     })
-    this.#calls = accessTo(stores.calls, scopeOf, this.#lifecycle, options)
-    this.api = accessTo(stores.api, scopeOf, this.#lifecycle, options)
+    this.#calls = accessTo(stores.calls)
+    this.api = accessTo(stores.api)
     this.schedules = this.#calls.schedules
     this.jobs = this.#calls.jobs
     this.views = this.#calls.views
@@ -255,24 +254,6 @@ export class Kalends {
     return end
   }
 
-  /** The zone that is added to timers that name none, or null if such timers are in UTC. */
-  get zone(): string | null {
-    return this.#options.zone
-  }
-
-  get logger(): Logger {
-    return this.#options.logger
-  }
-
-  /**
-   * For `kalends/http`: redacts the secrets that the option `redact` names.
-   *
-   * @internal
-   */
-  get redaction(): Redaction {
-    return this.#options.redaction
-  }
-
   /** The health of this worker, based on the last good pass of each loop. Before `start`, there are no loops. */
   health(): Health {
     return this.#lifecycle.health()
@@ -338,11 +319,7 @@ export class Kalends {
     await this.stop()
   }
 
-  /**
-   * For `kalends/testing`: starts without loops and without a heartbeat.
-   *
-   * @internal
-   */
+  /** For `kalends/testing`: starts without loops and without a heartbeat. @internal */
   startByHand(): Promise<Step> {
     return this.#lifecycle.startByHand()
   }

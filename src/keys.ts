@@ -1,4 +1,3 @@
-/** Rejects unknown options at every entry point. */
 import { InvalidInputError } from './errors.ts'
 import { nearest } from './nearest.ts'
 

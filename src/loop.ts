@@ -3,7 +3,6 @@
  * a pass that throws is reported, counted, and retried with back-off.
  */
 
-/** Minimum and maximum back-off after errors, in milliseconds. */
 const BACKOFF_MS = { shortest: 200, longest: 15_000 }
 /** setTimeout takes 31 bits. No loop needs to sleep longer than this. */
 const LONGEST_SLEEP_MS = 3_600_000
@@ -28,17 +27,10 @@ export interface LoopHealth {
   readonly lastErrorAt: Date | null
 }
 
-/** An instant on the system clock and on the monotonic clock. */
-interface Moment {
-  readonly at: Date
-  readonly mono: number
-}
-
 export interface LoopOptions {
   readonly name: string
   /** Runs one pass. @returns milliseconds to sleep, or Infinity to sleep until woken */
   readonly pass: () => Promise<number>
-  /** Maximum back-off after errors; default 15 s. */
   readonly longestBackOffMs?: number | undefined
   readonly onError: (error: unknown, loop: string) => void
 }
@@ -54,7 +46,8 @@ export class Loop {
   /** Remembers a wake-up that arrives during a pass. */
   #woken = false
   #endSleep: (() => void) | null = null
-  #busy: Moment | null = null
+  /** The start of the current pass, on the system clock and on the monotonic clock. */
+  #busy: { readonly at: Date; readonly mono: number } | null = null
   /** The end of the sleep, by performance.now(), or null to sleep until woken. */
   #due: number | null = null
   /** Whether the last pass failed because it waited too long for a lock; if so, the next pass starts soon. */
@@ -77,7 +70,6 @@ export class Loop {
     this.#endSleep?.()
   }
 
-  /** Stops after the current pass. */
   async stop(): Promise<void> {
     this.#stopping = true
     this.#endSleep?.()

@@ -1,4 +1,3 @@
-/** The options of `Kalends.open`, `start`, `stop` and `scope`, with their defaults. */
 import { hostname } from 'node:os'
 import { InvalidInputError } from './errors.ts'
 import type { ExternalQueue, ExternalSubmit } from './executor/hand-over.ts'
@@ -256,10 +255,7 @@ const DEFAULT_GRACE_MS = 30_000
 
 export type CheckedStart = Readonly<ReturnType<typeof checkedStart>>
 
-/**
- * @param queue  the external queue of this process, or null if there is none
- * @throws InvalidInputError naming the option
- */
+/** @throws InvalidInputError naming the option */
 export function checkedStart(options: StartOptions, queue: Pick<ExternalQueue, 'tasks'> | null) {
   checkKeys(options, START_OPTIONS)
   const { scheduler = true, signals = false } = options

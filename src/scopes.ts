@@ -1,17 +1,22 @@
+import type { Definitions } from './definitions.ts'
 import { InvalidInputError, OverloadedError } from './errors.ts'
 import type { Emitter } from './events.ts'
+import { freezes } from './freezes.ts'
 import { Jobs } from './jobs/jobs.ts'
 import { UnhandledTasks } from './jobs/unhandled-tasks.ts'
 import { checkKeys, namesOf } from './keys.ts'
 import type { Lifecycle } from './lifecycle.ts'
-import { type Authority, checkedLimits, checkedTasks } from './model/authority.ts'
+import { type Authority, checkedLimits, checkedTasks, FULL_AUTHORITY } from './model/authority.ts'
+import type { Finding } from './model/diagnosis.ts'
+import { doctorFindings } from './model/doctor.ts'
 import { ANY_OWNER, prefixOf } from './model/owner.ts'
-import type { Task } from './model/task.ts'
+import { schemaFindings } from './model/schema-drift.ts'
 import { type CheckedOptions, ownerName, type ScopeOptions } from './options.ts'
 import { Schedules } from './schedules/schedules.ts'
 import type { Store } from './store/store.ts'
 import { Views } from './views/views.ts'
 import type { KalendsEvents } from './worker/reporter.ts'
+import { workerStatuses } from './worker/worker-status.ts'
 
 /** The schedules and jobs of one owner. No call can access rows of other owners, whatever id is passed. */
 export interface Scope {
@@ -20,27 +25,23 @@ export interface Scope {
   readonly views: Views
 }
 
-/** The authority of an API caller without a scope. */
-export interface EveryOwnerOptions extends Pick<ScopeOptions, 'tasks' | 'limits'> {
-  readonly builtInTasks: boolean
-}
+type EveryOwnerOptions = Pick<ScopeOptions, 'tasks' | 'limits'> & Pick<Authority, 'builtInTasks'>
 
 const SCOPE_OPTIONS = namesOf<ScopeOptions>({ group: true, submitter: true, tasks: true, limits: true })
 
-interface ScopesContext extends CheckedOptions {
-  readonly taskNamed: (name: string) => Task | null
-  readonly handlers: ReadonlyMap<string, unknown>
+interface AccessContext extends CheckedOptions {
+  readonly definitions: Definitions
   readonly events: Emitter<KalendsEvents>
   readonly lifecycle: Lifecycle
 }
 
-/** Builds the schedules, jobs and views of an authority. */
-export type ScopeOf = (authority: Authority, store: Store) => Scope
+export type Access = Readonly<ReturnType<ReturnType<typeof accesses>>>
 
-export function scopes({ events, lifecycle, handlers, ...options }: ScopesContext): ScopeOf {
+/** Everything that a Kalends can do on one set of its connections: those for calls, or those for the REST API. */
+export function accesses({ events, lifecycle, definitions, ...options }: AccessContext) {
   const turns = new OwnerTurns()
-  const unhandledTasks = new UnhandledTasks(handlers, options.logger)
-  return (authority, store) => {
+  const unhandledTasks = new UnhandledTasks(definitions.handlers, options.logger)
+  const scopeOf = (authority: Authority, store: Store): Scope => {
     const { owner, limits } = authority
     const schedules = store.schedules.ownedBy(owner)
     const jobs = store.jobs.ownedBy(owner)
@@ -48,6 +49,7 @@ export function scopes({ events, lifecycle, handlers, ...options }: ScopesContex
     const context = {
       ...options,
       authority,
+      taskNamed: definitions.taskNamed,
       inTurn: <Result>(work: () => Promise<Result>) =>
         limits === null ? work() : turns.run(prefixOf(owner), work),
     }
@@ -68,10 +70,27 @@ export function scopes({ events, lifecycle, handlers, ...options }: ScopesContex
       ),
     }
   }
+  return (store: Store) => {
+    const all = scopeOf(FULL_AUTHORITY, store)
+    return {
+      ...all,
+      freezes: freezes(store.freezes, all, options.now, () => lifecycle.wake()),
+      scope: (scope: ScopeOptions) => scopeOf(scopeAuthority(scope), store),
+      everyOwner: (caller: EveryOwnerOptions) => scopeOf(everyOwnerAuthority(caller), store),
+      workers: () => workerStatuses(store, options.leaseMs),
+      doctor: () => diagnosed(store, options.leaseMs),
+    }
+  }
+}
+
+export async function diagnosed({ inspection }: Store, leaseMs: number): Promise<Finding[]> {
+  const drift = schemaFindings(await inspection.schemaDrift())
+  // The other checks may be unable to read tables that are missing or have an unexpected structure.
+  return drift.length > 0 ? drift : doctorFindings(await inspection.inspect(), leaseMs)
 }
 
 /** @throws InvalidInputError when the scope would cover every owner, or is granted a built-in task */
-export function scopeAuthority(options: ScopeOptions): Authority {
+function scopeAuthority(options: ScopeOptions): Authority {
   // Untyped code may pass null, for example for a session without a user. If a misspelt field were ignored, the scope
   // would give access to more rows than intended.
   checkKeys(options, SCOPE_OPTIONS, 'scope.')
@@ -90,7 +109,7 @@ export function scopeAuthority(options: ScopeOptions): Authority {
 }
 
 /** The rows of every owner, for a caller that may not use every task. */
-export function everyOwnerAuthority({ tasks, limits, builtInTasks }: EveryOwnerOptions): Authority {
+function everyOwnerAuthority({ tasks, limits, builtInTasks }: EveryOwnerOptions): Authority {
   return {
     owner: ANY_OWNER,
     tasks: tasks === undefined ? null : checkedTasks(tasks),
@@ -107,7 +126,7 @@ const MAX_WAITING = { ofOwner: 32, inAll: 256 }
  */
 class OwnerTurns {
   /** The last turn of each owner, and the number of turns that have not ended. */
-  readonly #owners = new Map<string, { last: Promise<void>; count: number }>()
+  readonly #owners = new Map<string, { last: Promise<unknown>; count: number }>()
   #count = 0
 
   /** @throws OverloadedError when too many calls are already waiting */
@@ -119,10 +138,7 @@ class OwnerTurns {
     turns.count += 1
     this.#count += 1
     const turn = turns.last.then(work)
-    turns.last = turn.then(
-      () => undefined,
-      () => undefined,
-    )
+    turns.last = turn.catch(() => undefined)
     try {
       return await turn
     } finally {

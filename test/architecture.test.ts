@@ -17,7 +17,6 @@ const ROOT_FILES = [
   'lifecycle',
   'scopes',
   'freezes',
-  'access',
   'kalends',
   'periodic-scheduler',
   'index',
@@ -70,6 +69,8 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
     ...BASE,
   ],
   scopes: [
+    'definitions',
+    'freezes',
     'lifecycle',
     'options',
     'worker part',
@@ -80,9 +81,8 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'model',
     ...BASE,
   ],
-  freezes: ['scopes', 'views', 'store interface', 'settings', 'model', ...BASE],
-  access: ['scopes', 'freezes', 'lifecycle', 'options', 'worker part', 'store interface', 'model'],
-  kalends: [...INNER, 'options', 'definitions', 'lifecycle', 'scopes', 'freezes', 'access', 'worker part'],
+  freezes: ['schedules', 'jobs', 'views', 'store interface', 'settings', 'model', ...BASE],
+  kalends: [...INNER, 'options', 'definitions', 'lifecycle', 'scopes', 'freezes', 'worker part'],
   'periodic-scheduler': [
     'kalends',
     'options',

@@ -1,4 +1,3 @@
-/** Callers: their roles, permissions and scopes, and sign-in by token. */
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { z } from 'zod'
@@ -32,7 +31,6 @@ export interface Access {
   readonly user?: string | undefined
 }
 
-/** The names of the tasks that a caller may use; undefined means all. */
 export function taskNames({ tasks }: Access): string[] | undefined {
   return tasks?.map((one) => (typeof one === 'string' ? one : one.name))
 }
@@ -80,17 +78,16 @@ export function requirePermission({ role, submit = false }: Access, needed: Perm
   throw new Problem(403, 'ROLE_TOO_LOW', `This needs the role '${needed}'; yours is '${role}'`)
 }
 
-/**
- * The result of `authorize` may be untyped. A scope that is null or has a misspelt field must not allow everything.
- *
- * @throws TypeError
- */
+/** An untyped scope that is null or has a misspelt field must not allow everything. @throws TypeError */
 export function checkAccess({ role, submit, scope, tasks }: Access): void {
   if (!isRole(role))
     throw new TypeError(
       `authorize returned the role ${JSON.stringify(role)}; it must be read, operate or admin`,
     )
-  checkScope(scope)
+  if (scope !== undefined && !Scope.safeParse(scope).success)
+    throw new TypeError(
+      `authorize returned the scope ${shortened(JSON.stringify(scope) ?? typeof scope)}; it must be { group, submitter } with a string for at least one of them; omit it for access to everything`,
+    )
   const mayWrite = role !== 'read' || submit === true
   if (scope !== undefined && mayWrite && tasks === undefined)
     throw new TypeError(
@@ -98,18 +95,9 @@ export function checkAccess({ role, submit, scope, tasks }: Access): void {
     )
 }
 
-function checkScope(scope: unknown): void {
-  if (scope === undefined || Scope.safeParse(scope).success) return
-  throw new TypeError(
-    `authorize returned the scope ${shortened(JSON.stringify(scope) ?? typeof scope)}; it must be { group, submitter } with a string for at least one of them; omit it for access to everything`,
-  )
-}
-
 /**
  * The scope supplies the owner. Another owner in the body is rejected instead of silently replaced. A value for a field
- * that the scope leaves open is also rejected, because the row would then belong to another owner.
- *
- * @throws Problem 403
+ * that the scope leaves open is also rejected, because the row would then belong to another owner. @throws Problem 403
  */
 export function checkOwner(
   body: { readonly group?: string | undefined; readonly submitter?: string | null | undefined },

@@ -18,7 +18,6 @@ export const Schedule = z.strictObject({
     'finish: active, but without a next run, because the time of the next run depends on when the current run ends',
   ),
 })
-/** For rows of lists. */
 const truncated = z
   .partialRecord(z.enum(['args', 'result', 'progress', 'error', 'lastError']), z.int())
   .optional()

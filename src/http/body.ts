@@ -1,4 +1,3 @@
-/** Reads JSON bodies, with limits on size, depth and time. All numbers must be exact. */
 import { Problem } from './problem.ts'
 
 const MAX_DEPTH = 64
@@ -108,10 +107,7 @@ function checkTokens(text: string): void {
   }
 }
 
-/**
- * Rejects integers that a double would round, and numbers that would become infinite. JSON.parse rejects other invalid
- * numbers.
- */
+/** A double would round some integers, and numbers can become infinite. JSON.parse rejects other invalid numbers. */
 function checkNumber(token: string): void {
   const value = Number(token)
   const isWhole = !token.includes('.') && !token.includes('e') && !token.includes('E')

@@ -1,12 +1,10 @@
 /**
- * Server-sent events that tell clients what to read again. The events do not include the data.
+ * Server-sent events that tell clients what to read again.
  *
  * One query per second finds every change, whether made by this process, by another process or in SQL. The query runs
  * only while a client is connected. A message only names topics, so it is small, contains no secrets, and can be missed
- * without harm. A client that reconnects (`Last-Event-ID`) may have missed messages, so it receives all topics.
- *
- * Everything is limited: messages (one per second), connections (in total and per user), the lifetime of a connection
- * (the client reconnects and is authorized again), and waiting messages per slow client (one).
+ * without harm. A client that reconnects (`Last-Event-ID`) may have missed messages, so it receives all topics. The
+ * lifetime of a connection is limited, so that the client is authorized again.
  */
 import type { ChangeTokens, Kalends } from '../index.ts'
 import { checkKeys } from '../keys.ts'
@@ -97,7 +95,6 @@ export class Changes {
   }
 }
 
-/** Maximum number of messages that may wait for one connection. */
 const MAX_WAITING = 8
 /** A client that has read nothing for this long is disconnected. */
 const STUCK_MS = 30_000
@@ -105,11 +102,9 @@ const STUCK_MS = 30_000
 interface Listener {
   /** The user (or address) whose connections are counted together, or null if unknown. */
   readonly user: string | null
-  /** Whether the caller sees only the rows of one owner. */
   readonly isScoped: boolean
 }
 
-/** One connection that receives events. */
 export class EventStream {
   readonly listener: Listener
   readonly response: Response
@@ -146,7 +141,6 @@ export class EventStream {
     })
   }
 
-  /** Sends these topics together with those that are waiting. */
   notify(topics: readonly Topic[]): void {
     for (const topic of topics) this.#pending.add(topic)
     if (this.#pending.size === 0) return

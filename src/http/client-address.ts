@@ -1,7 +1,4 @@
-/**
- * Finds the address that a request comes from. Anyone can write forwarding headers, so only headers from a trusted
- * proxy count.
- */
+/** Anyone can write forwarding headers, so only headers from a trusted proxy count. */
 import { BlockList, isIP } from 'node:net'
 import { expandIPv6 } from 'hono/utils/ipaddr'
 import { InvalidInputError } from '../errors.ts'
@@ -12,10 +9,7 @@ const FORWARDING =
 export class TrustedProxies {
   readonly #proxies = new BlockList()
 
-  /**
-   * @param ranges  addresses and CIDR ranges: `10.0.0.5`, `10.0.0.0/8`, `fd00::/8`
-   * @throws InvalidInputError
-   */
+  /** @throws InvalidInputError unless each is an address or a CIDR range: `10.0.0.5`, `10.0.0.0/8`, `fd00::/8` */
   constructor(ranges: readonly string[]) {
     for (const range of ranges) {
       const [address = '', prefix, ...rest] = range.split('/')
@@ -30,18 +24,16 @@ export class TrustedProxies {
     }
   }
 
-  /** @param connection  the address of the other end of a connection */
   trusts(connection: string): boolean {
     const address = plainAddress(connection)
     return address !== null && this.#proxies.check(address, familyOf(address))
   }
 
   /**
-   * The client's address: the address of the connection, or if a trusted proxy opened it, the right-most address in
-   * `X-Forwarded-For` that is not a trusted proxy. The client itself may have written any addresses to the left of
-   * this one.
+   * Behind a trusted proxy, the right-most address in `X-Forwarded-For` that is not a trusted proxy. The client itself
+   * may have written any addresses to the left of this one.
    *
-   * @param connection  the address of the other end of the connection, or null if unknown, for example a Unix socket
+   * @param connection  the address of its other end, or null if unknown, for example a Unix socket
    */
   clientOf(connection: string | null, headers: Headers): string | null {
     let client = connection === null ? null : plainAddress(connection)
@@ -73,11 +65,7 @@ export function clientKey(address: string): string {
   return isIP(plain) === 6 ? `${expandIPv6(plain).split(':').slice(0, 4).join(':')}::/64` : plain
 }
 
-/**
- * Removes brackets, port, zone, and the IPv6 form of an IPv4 address. Returns null if the text is not an address.
- *
- * @param text  as sockets and proxies write it: `::ffff:10.0.0.1`, `[::1]:4040`, `10.0.0.1:4040`, `fe80::1%eth0`
- */
+/** Sockets and proxies write addresses as `::ffff:10.0.0.1`, `[::1]:4040`, `10.0.0.1:4040` or `fe80::1%eth0`. */
 function plainAddress(text: string): string | null {
   const trimmed = text.trim()
   // This is longer than any address with a port.

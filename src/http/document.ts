@@ -1,4 +1,3 @@
-/** The OpenAPI 3.1 document, generated from the operations and their schemas. */
 import { z } from 'zod'
 import type { Answers, Operation } from './operation.ts'
 import * as answers from './answer-schemas.ts'
@@ -8,7 +7,6 @@ type Json = Record<string, unknown>
 
 const NAMED: Readonly<Record<string, z.ZodType>> = { ...bodies, ...answers }
 
-/** Problems that every operation may return. */
 const PROBLEMS: Readonly<Record<string, string>> = {
   '400': 'The request cannot be parsed, or is not possible in this state',
   '401': 'Not signed in',

@@ -11,15 +11,10 @@ import { Problem } from './problem.ts'
 export const SIGN_IN_LIMITS = {
   firstDelayMs: 100,
   longestDelayMs: 10_000,
-  /**
-   * Maximum number of delayed responses for all addresses together; beyond that, a failed sign-in gets an immediate
-   * response.
-   */
+  /** For all addresses together; beyond that, a failed sign-in gets an immediate response. */
   delayed: 500,
   tries: 50,
-  /** How long it takes to regain a try. */
   tryMs: 1000,
-  /** An address without a failure for this long is forgotten. */
   forgetMs: 900_000,
   addresses: 10_000,
 }
@@ -93,7 +88,6 @@ export class FailedSignIns {
     for (const end of this.#delays) end()
   }
 
-  /** The failures of a client, with the number of tries that it has now. */
   #known(key: string): Failures | null {
     const { forgetMs, tries, tryMs } = this.#limits
     const failures = this.#failures.get(key)

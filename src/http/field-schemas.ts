@@ -1,4 +1,3 @@
-/** Schemas of single fields, including settings, in requests and responses. */
 import { z } from 'zod'
 import type { Column, Columns } from '../model/columns.ts'
 import {
@@ -14,15 +13,13 @@ import {
 } from '../model/settings.ts'
 import { JOB_STATES, STATUSES } from '../model/states.ts'
 
-const DAY_ONE = 0
 const LAST_DAY = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 const INSTANT = "must be an instant in UTC, such as '2026-03-27T09:00:00Z'"
 
-/** An instant in a request. */
 export const instantIn = z.iso
   .datetime({ error: INSTANT })
   .transform((text) => new Date(text))
-  .refine((date) => date.getTime() >= DAY_ONE && date.getTime() <= LAST_DAY, {
+  .refine((date) => date.getTime() >= 0 && date.getTime() <= LAST_DAY, {
     error: 'must be an instant from 1970 to 9999',
   })
 /** An instant in a response: a `Date` becomes text. */
@@ -61,7 +58,6 @@ type Given = Omit<SettingOptions, 'timer'> & {
   readonly args?: unknown
 }
 
-/** The settings by name, for requests: each is optional, and nullable if the setting may be null. */
 export function settingsIn<Name extends SettingName>(names: readonly Name[]) {
   const schemas = names.map((name) => {
     const setting = settingOf(name)
@@ -74,7 +70,6 @@ export function settingsIn<Name extends SettingName>(names: readonly Name[]) {
   }
 }
 
-/** The columns of rows by the names of their properties, for responses. */
 export function columnsOut(columns: Columns): Readonly<Record<string, z.ZodType>> {
   return Object.fromEntries(
     Object.entries(columns).map(([name, column]) => {

@@ -23,7 +23,6 @@ export class Gate {
   readonly #proxies: TrustedProxies
   readonly #failedSignIns = new FailedSignIns()
   readonly #logger: Logger
-  /** The warnings that have already been logged; each is logged once. */
   readonly #warned = new Set<string>()
 
   /** @throws InvalidInputError */
@@ -104,10 +103,7 @@ export class Gate {
     if (site !== null && site !== 'same-origin' && site !== 'none') throw foreign('another site')
   }
 
-  /**
-   * @param waits  whether the response to a failed sign-in is delayed
-   * @throws Problem 401, 403, 429
-   */
+  /** @throws Problem 401, 403, 429 */
   async access(request: Request, context: RequestContext, waits: boolean): Promise<Access> {
     const authorize = this.#authorize
     if (authorize === null) {

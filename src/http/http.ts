@@ -1,9 +1,7 @@
 /**
- * The REST API as a fetch handler: a function that turns a Request into a Response, under any base path of any server.
- *
- * It uses only the public interface of Kalends. Every error is a problem (RFC 9457). Requests are refused in this
- * order: a URL or a header that is too long, a path outside the mount point, an unknown host, an unknown path, a write
- * from a foreign page, an unknown caller, a role that is too low, an invalid query or body.
+ * The REST API as a fetch handler. Requests are refused in this order: a URL or a header that is too long, a path
+ * outside the mount point, an unknown host, an unknown path, a write from a foreign page, an unknown caller, a role
+ * that is too low, an invalid query or body.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Hono } from 'hono'
@@ -12,15 +10,15 @@ import { InvalidInputError } from '../errors.ts'
 import type { Kalends, Logger, Scope } from '../index.ts'
 import { checkKeys, namesOf } from '../keys.ts'
 import { harmless } from '../logger.ts'
+import { collectMetrics } from '../telemetry/metrics.ts'
 import { type Access, type RequestContext, requirePermission, UNKNOWN_USER } from './access.ts'
 import { readBody } from './body.ts'
 import { Changes } from './changes.ts'
 import { hasCredentials } from './failed-sign-ins.ts'
 import { Gate } from './gate.ts'
-import { metricsOf } from './metrics.ts'
 import type { Operation } from './operation.ts'
 import { operations } from './operations.ts'
-import type { HttpOptions, Permit, WriteRequest } from './options.ts'
+import type { HttpOptions, MetricsRegistry, Permit, WriteRequest } from './options.ts'
 import { WebPage } from './page.ts'
 import { invalidInput, Problem, problemOf, shortened } from './problem.ts'
 import { checkedBasePath, checkSize, pathBelow, queryOf, withoutSlashes } from './request-url.ts'
@@ -33,22 +31,8 @@ export interface HttpHandler {
   close(): void
 }
 
-/** What all requests share. */
-interface Service {
-  readonly kalends: Kalends
-  readonly gate: Gate
-  readonly permit: Permit
-  readonly builtInTasks: boolean
-  readonly logger: Logger
-  /** In bytes. */
-  readonly bodyLimit: number
-  readonly changes: Changes
-  readonly metrics: () => Promise<Response>
-  /** Awaited before long synchronous steps, such as parsing bodies and writing responses. */
-  readonly turn: () => Promise<void>
-}
+type Service = Readonly<ReturnType<typeof serviceOf>>
 
-/** A request and what is known about it so far. */
 interface Entry {
   readonly request: Request
   readonly url: URL
@@ -76,7 +60,6 @@ const OPTIONS = namesOf<HttpOptions>({
   events: true,
   page: true,
 })
-const DEFAULT_BODY_LIMIT = 1_000_000
 
 /** @throws InvalidInputError naming the option */
 export function http(kalends: Kalends, options: HttpOptions = {}): HttpHandler {
@@ -107,43 +90,69 @@ export function http(kalends: Kalends, options: HttpOptions = {}): HttpHandler {
   return Object.assign(handler, { close })
 }
 
-function serviceOf(kalends: Kalends, options: HttpOptions): Service {
-  const { bodyLimit = DEFAULT_BODY_LIMIT } = options
+function serviceOf(kalends: Kalends, options: HttpOptions) {
+  const { bodyLimit = 1_000_000 } = options
   if (!Number.isInteger(bodyLimit) || bodyLimit < 1000)
     throw new InvalidInputError('bodyLimit', `must be an integer of at least 1000 bytes, got ${bodyLimit}`)
   const logger = options.logger === undefined ? kalends.logger : harmless(options.logger)
   return {
     kalends,
     gate: new Gate(options, logger),
-    permit: options.permit ?? (() => true),
+    permit: options.permit ?? ((): boolean => true),
     builtInTasks: options.builtInTasks === true,
     logger,
     bodyLimit,
     changes: new Changes(kalends, options.events),
     metrics: metricsOf(kalends, options.metrics),
+    /** Awaited before long synchronous steps, such as parsing bodies and writing responses. */
     turn: onePerTurn(),
   }
 }
 
 /**
- * Spreads the long synchronous work of many requests over several turns of the event loop. If a hundred requests were
- * parsed in one turn, every timer and every response from the database would wait for all of them. Submitting the jobs
- * of one schedule alone takes about twelve responses from the database.
- *
- * @returns a function that resolves for one caller per turn, in the order of the calls
+ * The returned function resolves for one caller per turn of the event loop, in the order of the calls. If a hundred
+ * requests were parsed in one turn, every timer and every response from the database would wait for all of them.
+ * Submitting the jobs of one schedule alone takes about twelve responses from the database.
  */
 function onePerTurn(): () => Promise<void> {
   let last: Promise<void> = Promise.resolve()
   return () => (last = last.then(() => nextTurn()))
 }
 
+/** @param given  the application's own registry, which includes `kalends/prometheus`; default: a new registry */
+function metricsOf(kalends: Kalends, given: MetricsRegistry | undefined): () => Promise<Response> {
+  const registry = given === undefined ? ownRegistry(kalends) : Promise.resolve(given)
+  return async () => {
+    const found = await registry
+    if (found === null)
+      throw new Problem(
+        501,
+        'NO_METRICS',
+        'Metrics need the package prom-client in addition to kalends: npm install prom-client',
+      )
+    return new Response(await found.metrics(), { headers: { 'content-type': found.contentType } })
+  }
+}
+
+/** Starts counting immediately, so that the first scrape includes earlier events. */
+async function ownRegistry(kalends: Kalends): Promise<MetricsRegistry | null> {
+  try {
+    const client = await import('prom-client')
+    const registry = new client.Registry()
+    collectMetrics(client, kalends, { registry })
+    return registry
+  } catch {
+    return null
+  }
+}
+
 function routerOf(service: Service, page: WebPage | null): Hono<{ Bindings: Entry }> {
   const app = new Hono<{ Bindings: Entry }>({
     getPath: (_request, options) => withoutSlashes(options?.env?.below ?? ''),
   })
-  app.use(async ({ env: { request, context, below } }, next) => {
+  app.use(async ({ env: { request, context } }, next) => {
     service.gate.checkHost(request, context)
-    return page?.shown(request, below) ?? (await next())
+    await next()
   })
   for (const one of operations)
     app.on(one.method, one.path.replace(/\{(\w+)\}/g, ':$1'), (c) =>
@@ -170,10 +179,7 @@ function unknownPath(path = '', method = ''): Problem {
   })
 }
 
-/**
- * @param params  the parameters of the path
- * @throws Problem
- */
+/** @throws Problem */
 async function perform(
   one: Operation,
   entry: Entry,
@@ -252,7 +258,6 @@ function parsed(schema: z.ZodType, value: unknown): unknown {
   return result.data
 }
 
-/** The response to a failed request. The cause is logged if the error is internal or a caller was rejected. */
 function refusal(error: unknown, entry: Entry, logger: Logger): Response {
   const problem = problemOf(error)
   if (problem === null) {

@@ -6,6 +6,5 @@
 export { type Access, type Authorize, bearer, type RequestContext, type Role } from './access.ts'
 export type { ChangesOptions } from './changes.ts'
 export { http, type HttpHandler } from './http.ts'
-export type { MetricsRegistry } from './metrics.ts'
 export { node } from './node.ts'
-export type { HttpOptions, Permit, WriteRequest } from './options.ts'
+export type { HttpOptions, MetricsRegistry, Permit, WriteRequest } from './options.ts'

@@ -1,4 +1,3 @@
-/** `/api/v1/jobs` */
 import { isDeepStrictEqual } from 'node:util'
 import { ConflictError, missing } from '../errors.ts'
 import type { Job, Jobs } from '../index.ts'
@@ -27,7 +26,6 @@ const ACTIONS = {
     states: 'failed (default) or cancelled',
   },
 } as const satisfies Record<string, { summary: string; many: string; states: string }>
-type Action = keyof typeof ACTIONS
 
 export const jobOperations: readonly Operation[] = [
   operation('listJobs', 'GET', PATH, 'read', {
@@ -128,7 +126,7 @@ async function submitted({
   const isSame = (job: Job) => job.task === task && isDeepStrictEqual(job.args, args ?? {})
   if (known !== null && isSame(known)) return { job: known, isNew: false }
   try {
-    const made = await reach.jobs.submit(task, args, { ...options, ...(id !== undefined && { id }) })
+    const made = await reach.jobs.submit(task, args, { ...options, id })
     return { job: await existing(reach.jobs, made), isNew: true }
   } catch (error) {
     if (!(error instanceof ConflictError) || id === undefined) throw error
@@ -151,7 +149,10 @@ async function acted(call: Call, id: string, act: () => Promise<Job>): Promise<J
   return after
 }
 
-async function actOnMany(call: Call<unknown, unknown, typeof bodies.JobsAction._output>, action: Action) {
+async function actOnMany(
+  call: Call<unknown, unknown, typeof bodies.JobsAction._output>,
+  action: keyof typeof ACTIONS,
+) {
   const { ids, filter = {}, dryRun, limit = MAX_AT_ONCE } = call.body
   if (ids === undefined) checkSearch(filter, call, 'filter.')
   const which = ids === undefined ? { filter } : { ids }

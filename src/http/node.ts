@@ -1,4 +1,3 @@
-/** The handler for servers that use Node's own request objects: node:http, Express, Fastify. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
 import type { HttpHandler } from './http.ts'

@@ -1,7 +1,3 @@
-/**
- * One operation of the API: its route, permission, input and responses. The OpenAPI document is generated from the
- * operations.
- */
 import { z } from 'zod'
 import type { Kalends, Scope } from '../index.ts'
 import type { Access, Permission, RequestContext } from './access.ts'
@@ -11,11 +7,6 @@ import type { WriteLog } from './write-log.ts'
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
-export type Redaction = Kalends['redaction']
-/** A row whose values may be secret. */
-export type Payload = Parameters<Redaction['secretsOf']>[0]
-
-/** The input and the environment of an operation. */
 export interface Call<Params = unknown, Query = unknown, Body = unknown> {
   readonly params: Params
   readonly query: Query
@@ -23,10 +14,9 @@ export interface Call<Params = unknown, Query = unknown, Body = unknown> {
   readonly request: Request
   readonly context: RequestContext
   readonly access: Access
-  /** The schedules, jobs and views that the caller can access. */
   readonly reach: Scope
   readonly kalends: Kalends
-  readonly redaction: Redaction
+  readonly redaction: Kalends['redaction']
   /** Calls the application's hook before each write. @throws Problem 403 when the hook refuses */
   readonly permit: (subject: Subject) => Promise<void>
   readonly writes: WriteLog
@@ -73,14 +63,12 @@ export interface Operation extends Description {
   readonly permission: Permission | null
   readonly params: z.ZodObject
   readonly query: z.ZodObject
-  /** Null means no body. */
   readonly body: z.ZodType | null
   readonly run: (call: Call) => Promise<Answer | Response>
 }
 
 const Nothing = z.strictObject({})
 
-/** Defines an operation; its schemas determine the type of its input. */
 export function operation<
   Params extends z.ZodObject = typeof Nothing,
   Query extends z.ZodObject = typeof Nothing,

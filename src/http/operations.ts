@@ -1,6 +1,3 @@
-/**
- * The list of all operations, with the definitions of those for freezes, overviews, the server and the caller itself.
- */
 import { z } from 'zod'
 import type { FailureGroup } from '../index.ts'
 import { checkTimer } from '../timer/index.ts'
@@ -248,7 +245,6 @@ async function permitted(
   await permit({ task: task ?? schedule?.task ?? '*', scheduleId: scheduleId ?? null })
 }
 
-/** The user or address whose streams are counted together. */
 function listenerOf({ user }: Access, { address }: RequestContext): string | null {
   if (user !== undefined) return `user ${user}`
   return address === undefined ? null : `address ${clientKey(address)}`

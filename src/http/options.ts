@@ -1,8 +1,12 @@
-/** The options of `http()`. */
 import type { Logger } from '../index.ts'
 import type { Access, Authorize, Role } from './access.ts'
 import type { ChangesOptions } from './changes.ts'
-import type { MetricsRegistry } from './metrics.ts'
+
+/** The source of metrics: a registry of prom-client. */
+export interface MetricsRegistry {
+  readonly contentType: string
+  metrics(): Promise<string>
+}
 
 export interface HttpOptions {
   /**

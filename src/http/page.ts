@@ -1,7 +1,6 @@
 /**
- * The web page: the files that vite builds from src/ui, served under any base path. These files are the same for every
- * caller and contain no data from the database, so they need no sign-in. The page gets its data from the API, with the
- * caller's permissions.
+ * The files that vite builds from src/ui. They are the same for every caller and contain no data from the database, so
+ * they need no sign-in.
  */
 import { gzipSync } from 'node:zlib'
 import { PAGE } from '../generated/page.ts'
@@ -27,8 +26,6 @@ const POLICY = [
 /** The page's addresses, as defined in src/ui. */
 const ADDRESS = /^\/(?:(?:schedules(?:\/[^/]+(?:\/edit)?)?|jobs(?:\/[^/]+)?|calendar|workers)\/?)?$/
 
-const FOREVER = 'public, max-age=31536000, immutable'
-
 interface File {
   readonly type: string
   readonly bytes: Uint8Array<ArrayBuffer>
@@ -49,27 +46,15 @@ export class WebPage {
     }
   }
 
-  /**
-   * Returns the page if a browser requests one of its addresses, otherwise null.
-   *
-   * @param path  the path below the mount point; empty for the mount point itself
-   */
-  shown(request: Request, path: string): Response | null {
-    return wantsPage(request) && ADDRESS.test(path) ? this.#page(path) : null
-  }
-
-  /**
-   * The response if no operation matches: for the page's files, the mount point without a slash, and unknown addresses.
-   *
-   * @param base  the mount point
-   */
+  /** @param path  the path below the mount point; empty for the mount point itself */
   found(request: Request, base: string, path: string): Response | null {
     if (this.#html === null || (request.method !== 'GET' && request.method !== 'HEAD')) return null
     const file = this.#files.get(path.slice(1))
     if (file !== undefined) return answerWith(file, path.slice(1), request)
     if (!wantsPage(request)) return path === '' || path === '/' ? this.#hint(base) : null
+    if (ADDRESS.test(path)) return page(this.#html, path, 200)
     // The page reports the unknown address and links back.
-    if (path !== '') return path.startsWith('/api/') ? null : this.#page(path, 404)
+    if (path !== '') return path.startsWith('/api/') ? null : page(this.#html, path, 404)
     // Relative addresses are resolved against the folder, so the mount point must have a trailing slash. The location
     // contains only the last segment, because the host name in the request is the caller's choice.
     return new Response(null, {
@@ -83,18 +68,14 @@ export class WebPage {
     const text = `This is Kalends. Open this address in a browser for its web page.\nThe REST API: ${base}/api/v1/schedules; its description: ${base}/api/v1/openapi.json\n`
     return new Response(text, { headers: { 'content-type': 'text/plain; charset=utf-8' } })
   }
+}
 
-  #page(below: string, status = 200): Response | null {
-    if (this.#html === null) return null
-    const up = '../'.repeat(below.split('/').length - 2)
-    return new Response(
-      this.#html.replace('<base href="./" />', `<base href="${up === '' ? './' : up}" />`),
-      {
-        status,
-        headers: { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': POLICY },
-      },
-    )
-  }
+function page(html: string, below: string, status: number): Response {
+  const up = '../'.repeat(below.split('/').length - 2) || './'
+  return new Response(html.replace('<base href="./" />', `<base href="${up}" />`), {
+    status,
+    headers: { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': POLICY },
+  })
 }
 
 function wantsPage(request: Request): boolean {
@@ -106,7 +87,7 @@ function answerWith({ type, bytes, zipped }: File, name: string, request: Reques
   return new Response(request.method === 'HEAD' ? null : zips ? zipped : bytes, {
     headers: {
       'content-type': type,
-      'cache-control': name.startsWith('assets/') ? FOREVER : 'no-cache',
+      'cache-control': name.startsWith('assets/') ? 'public, max-age=31536000, immutable' : 'no-cache',
       'content-security-policy': POLICY,
       vary: 'accept-encoding',
       ...(zips && { 'content-encoding': 'gzip' }),

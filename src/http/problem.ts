@@ -9,7 +9,6 @@ type FieldError = NonNullable<z.input<typeof ProblemDetails>['errors']>[number]
 
 interface ProblemExtras {
   readonly errors?: readonly FieldError[] | undefined
-  /** The job that the request conflicts with. */
   readonly jobId?: string | undefined
   readonly headers?: Readonly<Record<string, string>> | undefined
 }

@@ -1,4 +1,3 @@
-/** Parameters of paths and queries. */
 import { z } from 'zod'
 import {
   type Conditions,

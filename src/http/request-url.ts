@@ -1,4 +1,3 @@
-/** Checks parts of a request's URL and headers before anything else reads the request. */
 import { InvalidInputError } from '../errors.ts'
 import { invalidField, Problem, shortened } from './problem.ts'
 
@@ -21,11 +20,7 @@ const READ_HEADERS = [
   'x-forwarded-for',
 ] as const
 
-/**
- * Limits the work for a request before it is rejected.
- *
- * @throws Problem 414, 431
- */
+/** Limits the work for a request before it is rejected. @throws Problem 414, 431 */
 export function checkSize({ pathname, search }: URL, headers: Headers): void {
   const query = Math.max(0, search.length - 1)
   if (pathname.length > LONGEST_PATH || query > LONGEST_QUERY)
@@ -52,21 +47,16 @@ const DOT_STEP = /^[^?#]*[/\\](?:\.|%2e){1,2}(?:[/\\?#]|$)/i
  * The path below the mount point, empty or starting with a slash, or null if the URL is not below it. A path with a `.`
  * or `..` segment never counts as below it, because `URL` resolves these segments, but a proxy that checks the start of
  * a path may not.
- *
- * @param sent  the URL as the client sent it, if known
  */
-export function pathBelow(base: string, { pathname }: URL, sent = ''): string | null {
+export function pathBelow(base: string, { pathname }: URL, urlAsSent = ''): string | null {
   const isBelow =
-    !DOT_STEP.test(sent) &&
+    !DOT_STEP.test(urlAsSent) &&
     pathname.startsWith(base) &&
     (pathname.length === base.length || pathname[base.length] === '/')
   return isBelow ? pathname.slice(base.length) : null
 }
 
-/**
- * The path in the form that routes use. A regular expression for trailing slashes would start again at each slash, so a
- * loop is used instead.
- */
+/** A loop, because a regular expression for trailing slashes would start again at each slash. */
 export function withoutSlashes(path: string): string {
   let end = path.length
   while (end > 0 && path[end - 1] === '/') end -= 1

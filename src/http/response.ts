@@ -17,7 +17,6 @@ const HEADERS: Readonly<Record<string, string>> = {
 const SHORTEST_COMPRESSED = 1024
 const gzipped = promisify(gzip)
 
-/** Adds the security headers that the response does not set itself. */
 export function secured(response: Response): Response {
   for (const [name, value] of Object.entries(HEADERS))
     if (!response.headers.has(name)) response.headers.set(name, value)

@@ -37,19 +37,18 @@ export async function onBasis<Before extends Schedule | null, Result>(
   }
 }
 
-/**
- * Like `onBasis`, but the schedule must exist, and the hook must permit the change.
- *
- * @returns the schedule before the change, and the result
- * @throws NotFoundError
- */
+/** Like `onBasis`, but the schedule must exist, and the hook must permit the change. @throws NotFoundError */
 export function onExisting<Result>(call: ScheduleCall, change: Edit<Result>): Promise<[Schedule, Result]> {
-  const { id } = call.params
-  const read = async () => (await call.reach.schedules.get(id)) ?? missing('schedule', id)
+  const read = () => existing(call)
   return onBasis(call, read, async (before, options) => {
-    await call.permit({ task: before.task, scheduleId: id })
+    await call.permit({ task: before.task, scheduleId: call.params.id })
     return [before, await change(before, options)]
   })
+}
+
+/** @throws NotFoundError */
+export async function existing({ params, reach }: Pick<ScheduleCall, 'params' | 'reach'>): Promise<Schedule> {
+  return (await reach.schedules.get(params.id)) ?? missing('schedule', params.id)
 }
 
 export async function edited(call: ScheduleCall, change: Edit<Schedule>): Promise<Answer> {
@@ -58,7 +57,7 @@ export async function edited(call: ScheduleCall, change: Edit<Schedule>): Promis
   return scheduleAnswer(after, call)
 }
 
-/** Deletes an existing schedule. @throws NotFoundError */
+/** @throws NotFoundError */
 export async function removed(call: ScheduleCall): Promise<void> {
   const { id } = call.params
   const [before] = await onExisting(call, (_, options) => call.reach.schedules.delete(id, options))
@@ -74,11 +73,7 @@ export function scheduleAnswer(
   return { status, body: shownSchedule(schedule, call), headers: { etag, ...headers } }
 }
 
-/**
- * The version that the header `If-Match` requires (RFC 9110, section 13.1.1); null means any version.
- *
- * @throws Problem 422 unless the header is one strong entity tag
- */
+/** Null means any version. @throws Problem 422 unless the header is one strong entity tag (RFC 9110, section 13.1.1) */
 function ifMatch(request: Request): string | null {
   const wanted = request.headers.get('if-match')
   if (wanted === null) return null

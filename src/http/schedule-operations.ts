@@ -1,14 +1,12 @@
-/** `/api/v1/schedules` */
-import { ConflictError, missing, NotFoundError } from '../errors.ts'
-import type { Schedule, Schedules } from '../index.ts'
+import { ConflictError, NotFoundError } from '../errors.ts'
 import { inWords, localText, timer } from '../timer/index.ts'
 import { checkOwner, requirePermission } from './access.ts'
 import { type Answer, ok, operation, type Operation } from './operation.ts'
 import { invalidField, Problem } from './problem.ts'
-import { edited, onBasis, onExisting, removed, scheduleAnswer, withoutMarkers } from './schedule-edits.ts'
 import { shownJob, shownSchedule } from './shown.ts'
 import * as answers from './answer-schemas.ts'
 import * as bodies from './body-schemas.ts'
+import * as edits from './schedule-edits.ts'
 import * as queries from './query-schemas.ts'
 
 const { ScheduleParams } = queries
@@ -62,12 +60,12 @@ export const scheduleOperations: readonly Operation[] = [
       checkOwner(body, call.access)
       const { id, ...input } = body
       await call.permit({ task: input.task, scheduleId: id ?? null })
-      const settings = withoutMarkers(input, call, null)
+      const settings = edits.withoutMarkers(input, call, null)
       const { isNew, schedule } = await reach.schedules.createOrFind(
         id === undefined ? settings : { ...settings, id, ifExists: 'same' },
       )
       if (isNew) call.writes.schedule(schedule.id, null, schedule)
-      return scheduleAnswer(schedule, call, {
+      return edits.scheduleAnswer(schedule, call, {
         status: isNew ? 201 : 200,
         location: `${call.base}api/v1/schedules/${encodeURIComponent(schedule.id)}`,
       })
@@ -85,7 +83,7 @@ export const scheduleOperations: readonly Operation[] = [
           'applies to a single schedule; delete schedules one at a time to use it',
         )
       for (const id of new Set(call.body.ids))
-        await removed({ ...call, params: { id } }).catch((error: unknown) => {
+        await edits.removed({ ...call, params: { id } }).catch((error: unknown) => {
           if (!(error instanceof NotFoundError)) throw error
         })
       return NO_CONTENT
@@ -95,7 +93,7 @@ export const scheduleOperations: readonly Operation[] = [
     summary: 'Get a schedule',
     params: ScheduleParams,
     answers: { 200: { description: 'The schedule', schema: answers.Schedule } },
-    run: async (call) => scheduleAnswer(await existing(call.reach.schedules, call.params.id), call),
+    run: async (call) => edits.scheduleAnswer(await edits.existing(call), call),
   }),
   operation('putSchedule', 'PUT', ONE, 'admin', {
     summary: 'Create or replace a schedule',
@@ -108,14 +106,14 @@ export const scheduleOperations: readonly Operation[] = [
       const { params, body, reach } = call
       checkOwner(body, call.access)
       const read = () => reach.schedules.get(params.id)
-      const { before, result, schedule } = await onBasis(call, read, async (before, options) => {
+      const { before, result, schedule } = await edits.onBasis(call, read, async (before, options) => {
         for (const task of new Set([before?.task ?? body.task, body.task]))
           await call.permit({ task, scheduleId: params.id })
-        const input = withoutMarkers(body, call, before)
+        const input = edits.withoutMarkers(body, call, before)
         return { before, ...(await reach.schedules.put(params.id, input, options)) }
       })
       if (result !== 'unchanged') call.writes.schedule(params.id, before, schedule)
-      return scheduleAnswer(schedule, call, { status: result === 'created' ? 201 : 200 })
+      return edits.scheduleAnswer(schedule, call, { status: result === 'created' ? 201 : 200 })
     },
   }),
   operation('changeSchedule', 'PATCH', ONE, 'admin', {
@@ -128,10 +126,10 @@ export const scheduleOperations: readonly Operation[] = [
     run: async (call) => {
       const { params, body, reach } = call
       checkOwner(body, call.access)
-      return edited(call, async (before, options) => {
+      return edits.edited(call, async (before, options) => {
         if (body.task !== undefined && body.task !== before.task)
           await call.permit({ task: body.task, scheduleId: params.id })
-        return reach.schedules.update(params.id, withoutMarkers(body, call, before), options)
+        return reach.schedules.update(params.id, edits.withoutMarkers(body, call, before), options)
       })
     },
   }),
@@ -141,7 +139,7 @@ export const scheduleOperations: readonly Operation[] = [
     params: ScheduleParams,
     answers: { 204: { description: 'Deleted' } },
     run: async (call) => {
-      await removed(call)
+      await edits.removed(call)
       return NO_CONTENT
     },
   }),
@@ -151,9 +149,11 @@ export const scheduleOperations: readonly Operation[] = [
     body: bodies.PauseInput.optional(),
     answers: CHANGED,
     run: (call) =>
-      edited(call, (_, options) =>
-        call.reach.schedules.pause(call.params.id, { ...call.body, ...options }),
-      ).catch(wrongState),
+      edits
+        .edited(call, (_, options) =>
+          call.reach.schedules.pause(call.params.id, { ...call.body, ...options }),
+        )
+        .catch(wrongState),
   }),
   ...(['resume', 'reset'] as const).map((action) =>
     operation(`${action}Schedule`, 'POST', `${ONE}/${action}`, 'operate', {
@@ -161,7 +161,9 @@ export const scheduleOperations: readonly Operation[] = [
       params: ScheduleParams,
       answers: CHANGED,
       run: (call) =>
-        edited(call, (_, options) => call.reach.schedules[action](call.params.id, options)).catch(wrongState),
+        edits
+          .edited(call, (_, options) => call.reach.schedules[action](call.params.id, options))
+          .catch(wrongState),
     }),
   ),
   operation('runSchedule', 'POST', `${ONE}/run`, 'operate', {
@@ -174,10 +176,9 @@ export const scheduleOperations: readonly Operation[] = [
     run: async (call) => {
       const { params, body, reach, redaction } = call
       if (body?.args !== undefined) requirePermission(call.access, 'submit')
-      const [, { job, args }] = await onExisting(call, async (before, options) => {
+      const [, { job, args }] = await edits.onExisting(call, async (before, options) => {
         const args = redaction.restored('args', body?.args, before.args)
-        const run = args === undefined ? options : { ...options, args }
-        return { job: await reach.schedules.runNow(params.id, run), args }
+        return { job: await reach.schedules.runNow(params.id, { ...options, args }), args }
       })
       call.writes.run(params.id, job, args)
       return ok({ jobId: job })
@@ -198,10 +199,10 @@ export const scheduleOperations: readonly Operation[] = [
     params: ScheduleParams,
     query: queries.ElapsesQuery,
     answers: { 200: { description: 'Run times', schema: answers.Elapses } },
-    run: async ({ params, query: { after, limit = 10 }, reach }) => {
-      const { zone } = timer((await existing(reach.schedules, params.id)).timer)
-      const options = { limit, ...(after !== undefined && { after }) }
-      const elapses = await reach.schedules.elapses(params.id, options)
+    run: async (call) => {
+      const { after, limit = 10 } = call.query
+      const { zone } = timer((await edits.existing(call)).timer)
+      const elapses = await call.reach.schedules.elapses(call.params.id, { after, limit })
       return ok({ zone, items: elapses.map((at) => ({ at, local: localText(at, zone) })) })
     },
   }),
@@ -213,10 +214,6 @@ export const scheduleOperations: readonly Operation[] = [
     run: async ({ params, query, reach }) => ok(await reach.schedules.explain(params.id, query)),
   }),
 ]
-
-async function existing(schedules: Schedules, id: string): Promise<Schedule> {
-  return (await schedules.get(id)) ?? missing('schedule', id)
-}
 
 function timerDescription(text: string): string | null {
   try {

@@ -1,10 +1,9 @@
 /** Rows as callers see them: without secrets and, for owners, without details about the server. */
 import { errorTextForOwner, logTextForOwner, firstLine } from '../errors.ts'
 import type { Attempt, Job, JobConditions, Listed, Schedule } from '../index.ts'
-import type { Call, Payload } from './operation.ts'
+import type { Call } from './operation.ts'
 import { invalidField } from './problem.ts'
 
-/** The caller, and the values that are hidden from every caller. */
 type Reader = Pick<Call, 'access' | 'redaction'>
 
 export function shownSchedule(schedule: Listed<Schedule>, { access, redaction }: Reader): Schedule {
@@ -49,7 +48,7 @@ export function shownText(text: string, { access }: Reader): string {
 }
 
 /** The payload to use if the job was deleted or now has a different error, so that its secrets are unknown. */
-const UNKNOWN: Payload = { truncated: { args: 0, result: 0, progress: 0 } }
+const UNKNOWN = { truncated: { args: 0, result: 0, progress: 0 } }
 /** Maximum number of characters of a failure, after its secrets are replaced. */
 const MAX_FAILURE_CHARACTERS = 500
 
@@ -76,11 +75,7 @@ function isOwner({ scope }: Reader['access']): boolean {
   return scope !== undefined
 }
 
-/**
- * A search can reveal text letter by letter, so callers cannot search values that are hidden from them.
- *
- * @param path  the path of the conditions in a body
- */
+/** A search can reveal text letter by letter, so callers cannot search values that are hidden from them. */
 export function checkSearch(conditions: JobConditions, { access, redaction }: Reader, path = ''): void {
   if (conditions.args !== undefined && redaction.hides('args'))
     throw invalidField(`${path}args`, 'cannot be searched here, because parts of the args are hidden')

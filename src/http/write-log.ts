@@ -1,13 +1,9 @@
-/** The writes of one call. Each write becomes an audit event in the log. */
 import { isDeepStrictEqual } from 'node:util'
 import type { Freeze, Job, Kalends, Logger, Schedule } from '../index.ts'
 import type { Access } from './access.ts'
 
-type Fields = Readonly<Record<string, unknown>>
-
 export type WriteLog = ReturnType<typeof writeLog>
 
-/** @param action  the operation */
 export function writeLog(
   logger: Logger,
   redaction: Kalends['redaction'],
@@ -16,9 +12,9 @@ export function writeLog(
 ) {
   const caller = { user: user ?? null, role, scope, action }
   // The message is constant, and input appears only in the values of fields, so callers cannot forge log lines.
-  const write = (event: Fields) => logger.info({ audit: { ...caller, ...event } }, 'Written through the API')
+  const write = (event: object) => logger.info({ audit: { ...caller, ...event } }, 'Written through the API')
   /** @param args  the args of the row that the fields belong to */
-  const hidden = (fields: Fields, args: unknown): Fields => {
+  const hidden = (fields: object, args: unknown) => {
     const secrets = redaction.secretsOf({ args })
     return Object.fromEntries(
       Object.entries(fields).map(([key, value]) => [
@@ -34,8 +30,8 @@ export function writeLog(
     schedule(scheduleId: string, before: Schedule | null, after: Schedule | null): void {
       write({
         scheduleId,
-        before: before && hidden(differing({ ...before }, { ...after }), before.args),
-        after: after && hidden(differing({ ...after }, { ...before }), after.args),
+        before: before && hidden(differing(before, after), before.args),
+        after: after && hidden(differing(after, before), after.args),
       })
     },
 
@@ -44,7 +40,7 @@ export function writeLog(
     },
 
     freeze(freezeId: string, before: Freeze | null, after: Freeze | null): void {
-      write({ freezeId, before: before && { ...before }, after: after && { ...after } })
+      write({ freezeId, before, after })
     },
 
     /** A manual run of a schedule. @param args  undefined means the schedule's own args */
@@ -54,8 +50,11 @@ export function writeLog(
   }
 }
 
-function differing(state: Fields, other: Fields): Fields {
+function differing(state: Schedule, other: Schedule | null): object {
+  const known = new Map(Object.entries(other ?? {}))
   return Object.fromEntries(
-    Object.entries(state).filter(([key, value]) => !(key in other && isDeepStrictEqual(value, other[key]))),
+    Object.entries(state).filter(
+      ([key, value]) => !known.has(key) || !isDeepStrictEqual(value, known.get(key)),
+    ),
   )
 }

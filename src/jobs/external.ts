@@ -1,4 +1,3 @@
-/** Records the outcomes of jobs in an external queue, as the application reports them. */
 import { ConflictError, errorText, InvalidInputError, missing } from '../errors.ts'
 import { checkKeys, namesOf } from '../keys.ts'
 import { checkedInstant, shownInput } from '../model/input.ts'

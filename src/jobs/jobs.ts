@@ -1,4 +1,3 @@
-/** The operations on jobs: submit, wait, inspect, cancel, retry. */
 import { ConflictError, InvalidInputError, missing } from '../errors.ts'
 import { betweenParts } from '../event-loop.ts'
 import { checkKeys } from '../keys.ts'
@@ -37,7 +36,7 @@ import { untilFinal, type WaitOptions } from './wait.ts'
 export interface JobsContext extends CallContext {
   /** Finds out whether no worker is known to handle a task; null if one is known. */
   readonly unhandled: (task: string) => Promise<UnhandledTask | null>
-  /** Subscribes to finished attempts in this process. @returns a function that ends the subscription */
+  /** For attempts in this process. @returns a function that ends the subscription */
   readonly onSettled: (listener: (jobId: string) => void) => () => void
   /** How often to check for changes made by other processes, in milliseconds. */
   readonly pollIntervalMs: number
@@ -46,8 +45,6 @@ export interface JobsContext extends CallContext {
 
 const MAX_LINES = 1000
 const MAX_ATTEMPTS = 100
-
-const SUBMIT_OPTIONS = [...JOB_OPTIONS, 'tx']
 
 /** The operations on jobs: `kalends.jobs`, and `jobs` of a scope, limited to its owner's rows. */
 export class Jobs {
@@ -84,7 +81,7 @@ export class Jobs {
     args?: unknown,
     options: SubmitOptions = {},
   ): Promise<string> {
-    checkKeys(options, SUBMIT_OPTIONS)
+    checkKeys(options, [...JOB_OPTIONS, 'tx'])
     const inObject = typeof given === 'object' && given !== null && 'task' in given
     if (inObject && (args !== undefined || Object.keys(options).length > 0))
       throw new InvalidInputError('options', 'the first object contains everything; leave out the others')
@@ -176,7 +173,7 @@ export class Jobs {
       })
     // Its result matched the result schema of the task that types this id.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-    return (await untilFinal({ read, onEnd, pollIntervalMs }, options)) as Job<Stored<Result>>
+    return (await untilFinal(read, onEnd, pollIntervalMs, options)) as Job<Stored<Result>>
   }
 
   /**
@@ -235,12 +232,12 @@ export class Jobs {
       this.#cancel(id, ({ state }) => {
         if (isFinal(state)) throw new ConflictError(`The job ${id} is already ${state}`)
       })
-    return await changeMany(this.#lists, 'cancel', change, checkedWhich(which), options)
+    return await changeMany(this.#lists, 'cancel', change, which, options)
   }
 
   /** Retries many jobs. @throws InvalidInputError for a filter with a state other than failed or cancelled */
   async retryMany(which: ManyJobs, options: ManyOptions = {}): Promise<ManyResult> {
-    return await changeMany(this.#lists, 'retry', (id) => this.retry(id), checkedWhich(which), options)
+    return await changeMany(this.#lists, 'retry', (id) => this.retry(id), which, options)
   }
 
   /**
@@ -280,11 +277,7 @@ export class Jobs {
     if (limits !== null) checkOpenJobs(limits, await store.countOpen(limits.openJobs), more)
   }
 
-  /**
-   * Rejects an id if the owner already has a row with this id without the prefix, because the new job would hide it.
-   *
-   * @throws ConflictError
-   */
+  /** The new job would hide a row of its owner whose id is the same without the prefix. @throws ConflictError */
   async #checkNames(jobs: readonly NewJob[], store: JobStore): Promise<void> {
     const { owner } = this.#context.authority
     const named = jobs.map(({ id }) => shownId(owner, id)).filter((name, index) => name !== jobs[index]?.id)
@@ -315,9 +308,4 @@ export class Jobs {
     if (tx === undefined) await warned
     return jobs.map(({ id }) => shownId(authority.owner, id))
   }
-}
-
-function checkedWhich(which: ManyJobs): ManyJobs {
-  if ('filter' in which) checkedConditions('filter.', which.filter, JOB_FILTERS)
-  return which
 }

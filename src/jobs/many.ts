@@ -1,7 +1,7 @@
-/** Cancels or retries many jobs: the jobs with the given ids, or those that match a filter. */
 import { ConflictError, ForbiddenError, InvalidInputError, LimitError, NotFoundError } from '../errors.ts'
 import { checkKeys, namesOf } from '../keys.ts'
-import { checkedWhole } from '../model/input.ts'
+import { JOB_FILTERS } from '../model/filters.ts'
+import { checkedConditions, checkedWhole } from '../model/input.ts'
 import type { Job } from '../model/job.ts'
 import type { JobState } from '../model/states.ts'
 import { type JobConditions, LIST_BOUNDS, type ListStore, NO_BOUNDS } from '../store/list-store.ts'
@@ -19,7 +19,6 @@ const ACTION_STATES: Readonly<Record<JobAction, readonly JobState[]>> = {
   cancel: ['blocked', 'waiting', 'running', 'external'],
   retry: ['failed', 'cancelled'],
 }
-/** Used if the filter has no state. */
 const DEFAULT_STATES: Readonly<Record<JobAction, readonly JobState[]>> = {
   cancel: ACTION_STATES.cancel,
   retry: ['failed'],
@@ -80,6 +79,7 @@ export async function changeMany(
 ): Promise<ManyResult> {
   checkKeys(options, OPTIONS)
   checkKeys(which, 'ids' in which ? ['ids'] : ['filter'])
+  if ('filter' in which) checkedConditions('filter.', which.filter, JOB_FILTERS)
   const { dryRun = false, limit, each = (_id, act) => act(), isRefusal = isRefused } = options
   const most = checkedWhole('limit', limit, 1, Number.MAX_SAFE_INTEGER) ?? Infinity
   const { ids, ...found } =

@@ -1,4 +1,3 @@
-/** The input of a submission, and its checks. */
 import { InvalidInputError } from '../errors.ts'
 import { checkKeys, namesOf } from '../keys.ts'
 import { checkWithin, requireTask } from '../model/authority.ts'
@@ -82,7 +81,6 @@ export async function newJob(
   return job
 }
 
-/** The earliest start of the job. Checks both options. */
 function startOf({ runAt, delay }: JobOptions): Pick<NewJob, 'runAt' | 'delayMs'> {
   if (delay === undefined) return { runAt: checkedInstant('runAt', runAt) ?? null, delayMs: null }
   if (runAt !== undefined)

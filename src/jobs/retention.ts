@@ -1,4 +1,3 @@
-/** The built-in task that removes old final jobs and their logs, declared like any other task. */
 import { checkKeys, namesOf } from '../keys.ts'
 import { checkedWhole, spanOption } from '../model/input.ts'
 import type { StandardSchema } from '../model/standard-schema.ts'
@@ -14,7 +13,7 @@ export interface RetentionOptions {
 }
 
 export const HOUSEKEEPING = 'kalends'
-const DEFAULT: Retention = { ageMs: 30 * 86_400_000, perSchedule: 10_000 }
+const DAY_MS = 86_400_000
 const LIMITS = { least: 1000, most: Number.MAX_SAFE_INTEGER }
 /** Maximum number of jobs per transaction, kept low so that other transactions wait only briefly for locks. */
 const BATCH = 500
@@ -43,17 +42,12 @@ function isFrom(least: number, value: unknown): boolean {
 
 const OPTIONS = namesOf<RetentionOptions>({ age: true, perSchedule: true })
 
-/**
- * @param path  the prefix of names in errors
- * @throws InvalidInputError naming the option
- */
+/** @throws InvalidInputError naming the option */
 export function checkedRetention(options: RetentionOptions, path = ''): Retention {
   checkKeys(options, OPTIONS, path)
   return {
-    ageMs: spanOption(`${path}age`, options.age, DEFAULT.ageMs, LIMITS),
-    perSchedule:
-      checkedWhole(`${path}perSchedule`, options.perSchedule, 1, Number.MAX_SAFE_INTEGER) ??
-      DEFAULT.perSchedule,
+    ageMs: spanOption(`${path}age`, options.age, 30 * DAY_MS, LIMITS),
+    perSchedule: checkedWhole(`${path}perSchedule`, options.perSchedule, 1, LIMITS.most) ?? 10_000,
   }
 }
 

@@ -15,13 +15,6 @@ export interface UnhandledTask {
   readonly nearest: string | undefined
 }
 
-interface Found {
-  /** By performance.now(). */
-  readonly until: number
-  readonly found: Promise<UnhandledTask | null>
-}
-
-/** How long an unhandled task is remembered before it is looked up again, in milliseconds. */
 const KEPT_MS = 60_000
 /** Maximum number of tasks to remember, so that task names chosen by users cannot fill the memory. */
 const MAX_KEPT = 1000
@@ -30,9 +23,9 @@ export class UnhandledTasks {
   readonly #handlers: ReadonlyMap<string, unknown>
   readonly #logger: Logger
   readonly #handled = new Set<string>()
-  readonly #others = new Map<string, Found>()
+  /** `until` is measured by performance.now(). */
+  readonly #others = new Map<string, { until: number; found: Promise<UnhandledTask | null> }>()
 
-  /** @param handlers  the handlers of this process */
   constructor(handlers: ReadonlyMap<string, unknown>, logger: Logger) {
     this.#handlers = handlers
     this.#logger = logger

@@ -12,22 +12,18 @@ export interface WaitOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-interface WaitedJob {
-  readonly read: () => Promise<Job>
-  /**
-   * Calls `ended` when an attempt of the job has ended in this process.
-   *
-   * @returns a function that ends the subscription
-   */
-  readonly onEnd: (ended: () => void) => () => void
-  readonly pollIntervalMs: number
-}
-
 const ANY_SPAN = { least: 0, most: 2 ** 31 - 1 }
 
-/** Reads the job until it is final. @throws WaitTimeoutError, InvalidInputError, and the signal's abort reason */
+/**
+ * Reads the job until it is final.
+ *
+ * @param onEnd  subscribes to ends of attempts in this process; returns a function that ends the subscription
+ * @throws WaitTimeoutError, InvalidInputError, and the signal's abort reason
+ */
 export async function untilFinal(
-  { read, onEnd, pollIntervalMs }: WaitedJob,
+  read: () => Promise<Job>,
+  onEnd: (ended: () => void) => () => void,
+  pollIntervalMs: number,
   options: WaitOptions,
 ): Promise<Job> {
   checkKeys(options, ['timeout', 'signal'])

@@ -1,4 +1,3 @@
-/** Creates schedules, or changes those with the given id to match. */
 import { ConflictError, InvalidInputError, VersionError } from '../errors.ts'
 import { SCHEDULE_COLUMNS } from '../model/columns.ts'
 import { oneOf } from '../model/input.ts'
@@ -14,7 +13,6 @@ const CREATE = [...DECLARATION, 'ifExists']
 /** The input of `put`, including everything that `get` returns; `put` ignores the state. */
 const WITH_STATE = [...DECLARATION, ...Object.keys(SCHEDULE_COLUMNS), 'status', 'waitingFor']
 
-/** See `Schedules.createOrFind`. */
 export async function createOrFind(
   { ifExists, ...input }: AnyScheduleInput & CreateOptions,
   { schedules, inTurn }: WritePlace,
@@ -50,7 +48,6 @@ export async function createOrFind(
   })
 }
 
-/** See `Schedules.put`. */
 export async function put(
   id: string,
   input: AnyScheduleInput,

@@ -5,7 +5,7 @@
  * timer is unchanged keeps its next run.
  */
 import { createHash } from 'node:crypto'
-import { DeclarationError, InvalidInputError } from '../errors.ts'
+import { DeclarationError, InvalidInputError, messageOf } from '../errors.ts'
 import { betweenParts } from '../event-loop.ts'
 import type { Logger } from '../logger.ts'
 import { ANY_OWNER, newId } from '../model/owner.ts'
@@ -33,7 +33,6 @@ export type AnyDeclaration = AnyScheduleInput & { readonly task: Task; readonly 
 /** What happens to schedules of a set that no live worker declares any longer. */
 export type OnRemoved = 'retire' | 'delete' | 'keep'
 
-/** A declaration whose settings have been checked. */
 interface DeclaredSchedule {
   readonly id: string
   readonly settings: ScheduleSettings
@@ -42,13 +41,11 @@ interface DeclaredSchedule {
 
 export interface DeclaredSet {
   readonly name: string
-  /** A hash of everything that is declared, so different declarations have different hashes. */
   readonly hash: string
   readonly onRemoved: OnRemoved
   readonly schedules: readonly DeclaredSchedule[]
 }
 
-/** How a set differs from the database, by id. */
 type SyncReport = ReturnType<typeof compare>
 
 export class DeclaredSets {
@@ -63,10 +60,7 @@ export class DeclaredSets {
     this.#declared.push({ name, declarations, onRemoved })
   }
 
-  /**
-   * @param isHandled  whether this worker can run jobs of a task
-   * @throws DeclarationError with every problem of every set
-   */
+  /** @throws DeclarationError with every problem of every set */
   async check(context: SettingsContext, isHandled: (task: string) => boolean): Promise<DeclaredSet[]> {
     const problems: string[] = []
     const setOf = new Map<string, string>()
@@ -93,10 +87,10 @@ export class DeclaredSets {
         try {
           newId(ANY_OWNER, id)
         } catch (error) {
-          problem(error instanceof Error ? error.message : String(error))
+          problem(messageOf(error))
         }
         const wrong = await settingsProblems(declaration, context)
-        for (const { message } of wrong) problem(message)
+        wrong.forEach(problem)
         if (wrong.length === 0)
           schedules.push({
             id,
@@ -113,8 +107,6 @@ export class DeclaredSets {
 }
 
 /**
- * Writes a set to the database, in one transaction.
- *
  * @param isStart  false for later passes, which only repair the set: they log their changes, and recreate deleted
  *   schedules without a first run
  * @returns whether a schedule may be due because of the changes
@@ -137,16 +129,17 @@ export async function syncSet(
 
 function compare(set: DeclaredSet, { existing, isNewest, liveIds }: SetState) {
   const byId = new Map(existing.map((schedule) => [schedule.id, schedule]))
-  const created: string[] = []
+  const created: DeclaredSchedule[] = []
   const changed = new Map<string, { changes: Partial<ScheduleSettings>; before: object }>()
   // Retired schedules that are declared again.
   const reactivated: string[] = []
   const unchanged: string[] = []
   // Schedules outside this set, which are left unchanged.
   const conflicts: string[] = []
-  for (const { id, settings } of set.schedules) {
+  for (const declaration of set.schedules) {
+    const { id, settings } = declaration
     const current = byId.get(id)
-    if (current === undefined) created.push(id)
+    if (current === undefined) created.push(declaration)
     else if (current.declaredBy !== set.name) conflicts.push(id)
     else {
       const { enabled: _, ...declared } = settings
@@ -171,15 +164,12 @@ function changesOf(set: DeclaredSet, report: SyncReport, isStart: boolean): SetC
   const nothing: SetChanges = { create: [], change: [], retire: [], reactivate: [], delete: [] }
   // An older version never undoes the changes of a newer one.
   if (!report.isNewest) return nothing
-  const isNew = new Set(report.created)
   return {
-    create: set.schedules
-      .filter(({ id }) => isNew.has(id))
-      .map(({ id, settings, firstRun }) => ({
-        id,
-        settings,
-        isDue: isStart ? dueAtOnce(firstRun, settings) : null,
-      })),
+    create: report.created.map(({ id, settings, firstRun }) => ({
+      id,
+      settings,
+      isDue: isStart ? dueAtOnce(firstRun, settings) : null,
+    })),
     change: [...report.changed].map(([id, { changes }]) => ({ id, settings: changes })),
     reactivate: report.reactivated,
     retire: set.onRemoved === 'retire' ? report.removed : [],
@@ -199,7 +189,7 @@ function tell(set: DeclaredSet, report: SyncReport, logger: Logger, isStart: boo
       )
     return
   }
-  for (const id of report.created) logger.info(about(id), `Declared schedule '${id}' is new`)
+  for (const { id } of report.created) logger.info(about(id), `Declared schedule '${id}' is new`)
   for (const [id, { changes, before }] of report.changed) {
     logger.info(
       { ...about(id), changes, before },

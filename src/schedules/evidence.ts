@@ -49,13 +49,9 @@ export async function evidenceOf(
     /** The schedule's jobs and skips, starting with the minute in question, oldest first. */
     around: around.map(shown),
     freezes: freezes.map((freeze) => (namesWorkers ? freeze : { ...freeze, reason: null })),
-    /** Whether the reader may see worker ids. */
     namesWorkers,
     liveWorkers: workers.length,
-    /**
-     * The tasks that live workers run, or `EVERY_TASK`, and the queues to which they hand jobs over, as claims name
-     * them.
-     */
+    /** May contain `EVERY_TASK`, and the queues to which live workers hand jobs over, as claims name them. */
     handledTasks: new Set(workers.flatMap(({ tasks }) => tasks)),
     now: await stores.schedules.now(),
     at,

@@ -1,4 +1,3 @@
-/** Explains in words why a schedule did or did not run, and when it will run next. Pure. */
 import { firstLine } from '../errors.ts'
 import { slotInFuture } from '../model/future-slots.ts'
 import type { Job } from '../model/job.ts'
@@ -23,7 +22,7 @@ export function explain(evidence: Evidence): Explanation {
     ...(at === null ? [] : aboutTime(evidence, at)),
     ...aboutFreezes(evidence),
     ...aboutStatus(evidence),
-    ...aboutOpenJobs(evidence),
+    ...evidence.open.map((job) => sentence(`The job ${job.id} ${waitWords(job, evidence)}`)),
     ...aboutTask(evidence),
     ...aboutLastRun(evidence),
   ]
@@ -117,10 +116,6 @@ function aboutFutureSlot(schedule: Schedule, nextRunAt: Date, now: Date): string
   ]
 }
 
-function aboutOpenJobs(evidence: Evidence): string[] {
-  return evidence.open.map((job) => sentence(`The job ${job.id} ${waitWords(job, evidence)}`))
-}
-
 function waitWords(job: Job, { schedule, handledTasks, namesWorkers, now }: Evidence): string {
   const asked = job.stopRequestedAt === null ? '' : '; it was asked to stop'
   const started = shown(job.startedAt ?? now, schedule)
@@ -146,10 +141,7 @@ function waitWords(job: Job, { schedule, handledTasks, namesWorkers, now }: Evid
   return `has been waiting since ${shown(job.submittedAt, schedule)} for a worker with free capacity`
 }
 
-/**
- * Warns that no live worker handles the task before any job waits for a worker. If live workers
- * handle no tasks at all, another queue runs the jobs.
- */
+/** If live workers handle no tasks at all, another queue runs the jobs. */
 function aboutTask({ schedule, open, handledTasks }: Evidence): string[] {
   if (schedule.status !== 'active' || open.length > 0) return []
   if (handledTasks.size === 0 || handledTasks.has(schedule.task) || handledTasks.has(EVERY_TASK)) return []
@@ -252,12 +244,11 @@ function skipWords(skip: Job, schedule: Schedule): string {
 }
 
 function elapseInMinute(schedule: Schedule, at: Date): Date | null {
+  const exact = nextAfter(schedule, new Date(at.getTime() - 1))
+  if (exact?.getTime() === at.getTime()) return exact
   const minute = startOfMinute(at).getTime()
-  const inMinute = (elapse: Date | null) =>
-    elapse !== null && elapse.getTime() < minute + MINUTE_MS ? elapse : null
-  // The elapse at this exact second if there is one, otherwise the first elapse of the minute.
-  const second = nextAfter(schedule, new Date(at.getTime() - 1))
-  return second?.getTime() === at.getTime() ? second : inMinute(nextAfter(schedule, new Date(minute - 1)))
+  const first = nextAfter(schedule, new Date(minute - 1))
+  return first !== null && first.getTime() < minute + MINUTE_MS ? first : null
 }
 
 /**

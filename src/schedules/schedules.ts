@@ -1,7 +1,3 @@
-/**
- * The schedule operations that users and application code can call. None of them plans a schedule: the scheduler
- * notices every edit, whether it was made here or in SQL.
- */
 import { isDeepStrictEqual } from 'node:util'
 import { ConflictError, missing, VersionError } from '../errors.ts'
 import { checkKeys } from '../keys.ts'
@@ -69,11 +65,7 @@ export class Schedules {
     return (await this.createOrFind(given, options)).schedule
   }
 
-  /**
-   * For `kalends/http`: like `create`, but also returns whether the schedule was created.
-   *
-   * @internal
-   */
+  /** For `kalends/http`: like `create`, but also returns whether the schedule was created. @internal */
   async createOrFind(
     given: AnyScheduleInput & CreateOptions,
     options: TransactionOption = {},
@@ -253,7 +245,10 @@ export class Schedules {
    * @param options.limit  1 to 1000, default 5
    * @throws NotFoundError, CalendarSyntaxError when the timer is invalid
    */
-  async elapses(id: string, options: { after?: Date; limit?: number } = {}): Promise<Date[]> {
+  async elapses(
+    id: string,
+    options: { readonly after?: Date | undefined; readonly limit?: number | undefined } = {},
+  ): Promise<Date[]> {
     checkKeys(options, ['after', 'limit'])
     const limit = checkedLimit(options.limit, DEFAULT_ELAPSES)
     const after = checkedInstant('after', options.after) ?? (await this.#stores.schedules.now())

@@ -1,5 +1,4 @@
-/** Converts schedules, as written by people and code, into stored settings. */
-import { InvalidInputError } from '../errors.ts'
+import { InvalidInputError, messageOf } from '../errors.ts'
 import { checkKeys } from '../keys.ts'
 import { checkPeriod, checkWithin, requireTask } from '../model/authority.ts'
 import { type TaskContext, taskOf } from '../model/caller.ts'
@@ -43,7 +42,7 @@ export type ScheduleInput<Input> = ScheduleOptions &
     readonly task: Task<Input, unknown>
   } & ArgsOption<Input>
 
-/** The same as `NewSchedule`, without types for the args, for example for a task that is only known by its name. */
+/** The same as `ScheduleInput`, without types for the args, for example for a task that is only known by its name. */
 export type AnyScheduleInput = ScheduleOptions &
   NewScheduleOptions & { readonly task: Task | string; readonly args?: unknown }
 
@@ -55,11 +54,8 @@ export type ScheduleChanges = Partial<Omit<ScheduleOptions, 'timer'>> & {
   readonly args?: unknown
 }
 
-/** The settings that a call may change in an existing schedule. */
 const CHANGES = [...OPTION_NAMES, 'timer', 'zone', 'args', 'task']
-/** The properties that a new schedule may have. */
-const INPUT = [...CHANGES, 'firstRun']
-export const DECLARATION: readonly string[] = [...INPUT, 'id']
+export const DECLARATION: readonly string[] = [...CHANGES, 'firstRun', 'id']
 
 const FIRST_RUNS: readonly FirstRun[] = ['next', 'now', 'if-due']
 
@@ -69,9 +65,6 @@ export interface SettingsContext extends TaskContext {
 }
 
 /**
- * All settings of a new schedule.
- *
- * @param known  the keys that the input may have
  * @param current  the timer of an existing schedule
  * @throws InvalidInputError naming the field
  * @throws CalendarSyntaxError when the timer is invalid
@@ -79,7 +72,7 @@ export interface SettingsContext extends TaskContext {
 export async function newSettings(
   input: AnyScheduleInput,
   context: SettingsContext,
-  known: readonly string[] = INPUT,
+  known: readonly string[],
   current?: string,
 ): Promise<ScheduleSettings> {
   checkKeys(input, known)
@@ -99,9 +92,6 @@ export async function newSettings(
 }
 
 /**
- * A new schedule, checked.
- *
- * @param store  provides the database's clock
  * @param timer  the current timer of the schedule, which may have elapsed for the last time
  * @throws InvalidInputError if a setting is invalid or the timer never elapses again
  */
@@ -110,8 +100,8 @@ export async function newSchedule(
   input: AnyScheduleInput,
   context: SettingsContext,
   store: Pick<ScheduleStore, 'now'>,
-  timer?: string,
-  known?: readonly string[],
+  timer: string | undefined,
+  known: readonly string[],
 ): Promise<NewSchedule> {
   const settings = await newSettings(input, context, known, timer)
   const firstRun = checkedFirstRun(input.firstRun)
@@ -126,8 +116,8 @@ export async function newSchedule(
   return { id, settings, isDue: dueAtOnce(firstRun, settings) }
 }
 
-/** All errors that `newSettings` would find in a declaration, at most one per option. */
-export async function settingsProblems(input: AnyScheduleInput, context: SettingsContext): Promise<Error[]> {
+/** The messages of all errors that `newSettings` would find in a declaration, at most one per option. */
+export async function settingsProblems(input: AnyScheduleInput, context: SettingsContext): Promise<string[]> {
   const { task, args, firstRun, timer: _, zone: __, ...options } = input
   const known = taskOf(task, context)
   const checks = [
@@ -140,14 +130,11 @@ export async function settingsProblems(input: AnyScheduleInput, context: Setting
     () => storedArgs(known, args, context.argsLimit),
   ]
   const outcomes = await Promise.allSettled(checks.map(async (check) => check()))
-  return outcomes.flatMap((outcome) => {
-    if (outcome.status === 'fulfilled') return []
-    return [outcome.reason instanceof Error ? outcome.reason : new Error(String(outcome.reason))]
-  })
+  return outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [messageOf(outcome.reason)] : []))
 }
 
 /**
- * The checked changes to a schedule. Throws like newSettings.
+ * Throws like newSettings.
  *
  * @param current  the schedule as it was read. The write must fail if the task of the schedule has changed since then,
  *   or if the task is replaced without new args and the args of the schedule have changed

@@ -1,4 +1,3 @@
-/** The options of calls that write schedules, and checks of these writes against the row and the owner's limits. */
 import { LimitError, VersionError } from '../errors.ts'
 import { checkKeys } from '../keys.ts'
 import { type CheckedLimits, checkWithin, requireTask } from '../model/authority.ts'
@@ -39,19 +38,13 @@ export interface PauseOptions extends WriteOptions {
 
 export interface SchedulesContext extends SettingsContext, CallContext {}
 
-/** Where a call writes, and how it waits for its turn. */
 export type WritePlace = Pick<ScheduleStores, 'schedules'> & Pick<SchedulesContext, 'inTurn'>
 
-/** See `Schedules.versionOf`. */
 export function versionOf(schedule: Schedule, { redaction }: SchedulesContext): string {
   return settingsHash({ ...schedule, args: redaction.redacted('args', schedule.args) })
 }
 
-/**
- * Checks that the caller may write a locked row, and that the row is the version that the caller read.
- *
- * @param known  further options of the call
- */
+/** Checks that the caller may write a locked row, and that the row is the version that the caller read. */
 export function checkOf(
   id: string,
   options: WriteOptions,

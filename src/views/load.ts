@@ -1,4 +1,3 @@
-/** Calculates how many runs are planned in each hour. Pure. */
 import type { HourCount, TimerGroup } from '../store/list-store.ts'
 import { elapsesWithin, timer } from '../timer/index.ts'
 
@@ -32,12 +31,7 @@ export interface Load {
   readonly endedIsComplete: boolean
 }
 
-/**
- * Calculates the elapses of each group.
- *
- * @param pause  called regularly, so that other work can run; if it returns false, the remaining groups are skipped
- * @returns the counts by hour, starting with the first
- */
+/** @param pause  called regularly, so that other work can run; if it returns false, the remaining groups are skipped */
 export async function planned(
   groups: readonly TimerGroup[],
   from: Date,
@@ -116,7 +110,6 @@ function addRate(counts: number[], from: number, start: number, end: number, per
   }
 }
 
-/** The hours of a load, with the jobs that ended in each. */
 export function hourLoads(
   from: Date,
   plannedRuns: readonly number[],

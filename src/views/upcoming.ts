@@ -1,4 +1,3 @@
-/** The next run times of many schedules, calculated from their rows and timers. Pure. */
 import { elapsesOf } from '../model/plan.ts'
 import type { TimerRow } from '../store/list-store.ts'
 import { timer } from '../timer/index.ts'

@@ -1,6 +1,4 @@
-/**
- * Overviews of large tables at a bounded cost: counts and searches stop at a limit, and results say whether they did.
- */
+/** Counts and searches stop at a limit, and results say whether they did. */
 import { firstLine } from '../errors.ts'
 import { setImmediate as turn } from 'node:timers/promises'
 import { betweenParts } from '../event-loop.ts'
@@ -11,7 +9,6 @@ import type {
   RecentRun,
   ChangeTokens,
   ScheduleConditions,
-  TimerRow,
 } from '../store/list-store.ts'
 import { UpcomingRuns, type Upcoming } from './upcoming.ts'
 import { hourLoads, type Load, planned } from './load.ts'
@@ -51,9 +48,7 @@ const TURN_MS = 10
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const MAX_HOURS = 744
-/** Maximum number of schedules whose run times are calculated. */
 const MAX_TIMERS = 20_000
-/** Maximum number of timers to process without a break. */
 const TIMERS_PER_TURN = 50
 const MAX_FAILURES = 10_000
 const MAX_TASKS = 1000
@@ -147,7 +142,11 @@ export class Views {
     let isComplete = true
     for await (const { rows, isLast } of this.#store.timers(conditions, () => upcoming.until)) {
       const relevant = rows.filter(({ nextRunAt }) => nextRunAt === null || nextRunAt < upcoming.until)
-      await addInTurns(upcoming, relevant.slice(0, MAX_TIMERS - seen))
+      const searched = relevant.slice(0, MAX_TIMERS - seen)
+      for (let start = 0; start < searched.length; start += TIMERS_PER_TURN) {
+        await turn()
+        upcoming.add(searched.slice(start, start + TIMERS_PER_TURN))
+      }
       seen += relevant.length
       isComplete = isLast && seen <= MAX_TIMERS
       if (seen >= MAX_TIMERS) break
@@ -169,12 +168,5 @@ function pauses(): () => Promise<boolean> {
   return async () => {
     await pause()
     return performance.now() < deadline
-  }
-}
-
-async function addInTurns(upcoming: UpcomingRuns, rows: readonly TimerRow[]): Promise<void> {
-  for (let start = 0; start < rows.length; start += TIMERS_PER_TURN) {
-    await turn()
-    upcoming.add(rows.slice(start, start + TIMERS_PER_TURN))
   }
 }
