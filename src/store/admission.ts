@@ -6,19 +6,15 @@ import { OverloadedError } from '../errors.ts'
 import type { Database } from './database.ts'
 
 export interface AdmissionLimits {
-  /** Maximum number of statements and transactions that run at the same time. */
   readonly atOnce: number
-  /** Maximum number of statements and transactions that may wait. */
   readonly waiting: number
-  /** Maximum time that a statement or transaction may wait. */
   readonly waitMs: number
 }
 
-/** The time limit for a statement of the API. */
 export const API_STATEMENT_MS = 5000
 const WAITING = { waiting: 64, waitMs: 5000 }
 
-/** Wraps a database and limits concurrent work. Each method of the result can throw an OverloadedError. */
+/** Each method of the result can throw an OverloadedError. */
 export function admitted(
   database: Database,
   limits: Pick<AdmissionLimits, 'atOnce'> & Partial<AdmissionLimits>,
@@ -37,7 +33,6 @@ export function admitted(
   }
 }
 
-/** A function that runs work within the limits. */
 function admission({ atOnce, waiting, waitMs }: AdmissionLimits) {
   const queue = new Set<() => void>()
   let active = 0

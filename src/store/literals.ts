@@ -42,7 +42,6 @@ export function integerLiteral(value: number): string {
   return String(value)
 }
 
-/** Shows only numbers, because a string could be SQL. */
 function shown(value: unknown): string {
   return typeof value === 'number' ? String(value) : `a value of type ${typeof value}`
 }

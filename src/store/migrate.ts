@@ -19,11 +19,9 @@ import { versionProblem } from '../model/version.ts'
 const LOWEST_VERSIONS: Readonly<Record<string, string>> = { '0000_first': '0.1.0' }
 
 export interface Migration {
-  /** The name of the migration's file, such as `0000_first`. */
   readonly tag: string
   /** Names of tables, indexes and constraints start with `{prefix}`. */
   readonly statements: readonly string[]
-  /** The lowest version of Kalends that can use the tables; null means unchanged. */
   readonly lowestVersion: string | null
 }
 
@@ -31,13 +29,11 @@ interface Step {
   /** `0000_first/3`: the migration and the number of its statement. */
   readonly name: string
   readonly statement: string
-  /** The lowest version of Kalends that can use the tables once this step has started; null means unchanged. */
   readonly lowest: string | null
 }
 
 /**
  * @param onStep  called before each statement; on large tables, a statement may take a long time
- * @param migrations  in order; default: those in drizzle/
  * @returns the migrations that were applied; empty when the tables were up to date
  * @throws SchemaError when the application has a table with the name of one of Kalends' tables
  */
@@ -69,7 +65,6 @@ export async function migrate(
  * The statements that `migrate` would run, each complete, for a deployment that runs them itself.
  *
  * @param isNew  whether the schema or file of the tables does not exist yet, so nothing is read from `database`
- * @returns no statements when the tables are up to date
  * @throws SchemaError when the application has a table with the name of one of Kalends' tables
  */
 export async function pendingStatements(
@@ -104,7 +99,6 @@ function recording(dialect: Dialect, prefix: string): string {
   return `INSERT INTO ${tables(prefix, dialect).migration} (name, applied, lowest) VALUES (?, ?, ?)`
 }
 
-/** The parameters of `recording`. */
 function recorded(name: string, lowest: string | null): [string, string, string | null] {
   return [name, new Date().toISOString(), lowest]
 }
@@ -187,7 +181,6 @@ async function wrongEngines(database: Database, prefix: string): Promise<SchemaD
   return found.map(({ name, engine }) => ({ table: name, engine }))
 }
 
-/** The differences between the tables and those that the migrations create: pending migrations and missing parts. */
 export async function schemaDrift(database: Database, prefix: string): Promise<SchemaDrift> {
   const { name, schema } = database.dialect
   const steps = stepsOf(database, prefix)

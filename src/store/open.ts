@@ -1,4 +1,3 @@
-/** Opens a database: from a URL, or with the configuration of the application's pool. */
 import { existsSync } from 'node:fs'
 import { InvalidInputError, SchemaError } from '../errors.ts'
 import { checkKeys, namesOf } from '../keys.ts'
@@ -223,7 +222,6 @@ function pathIn(url: string): string | null {
 
 const NO_SQLITE = 'SQLite needs its driver, the package libsql, in addition to kalends: npm install libsql'
 
-/** Whether the error says that a package is not installed. */
 function isMissing(error: unknown, name: string): boolean {
   if (!(error instanceof Error) || !('code' in error)) return false
   const isNotFound = error.code === 'ERR_MODULE_NOT_FOUND' || error.code === 'MODULE_NOT_FOUND'

@@ -7,9 +7,8 @@ export interface Retention {
 
 export interface RetentionStore {
   /**
-   * Removes one batch of final jobs with their logs and attempts, and done schedules that should be deleted.
+   * Removes up to `limit` final jobs with their logs and attempts, and done schedules that should be deleted.
    *
-   * @param limit  maximum number of jobs to remove
    * @returns how many jobs were removed; fewer than `limit` when nothing is left to remove
    */
   prune(retention: Retention, limit: number): Promise<number>

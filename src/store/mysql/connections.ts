@@ -1,4 +1,3 @@
-/** Our own connections: one driver pool for each host. */
 import type mysql from 'mysql2/promise'
 import { StoreUnavailableError } from '../../errors.ts'
 import type { CreatePool } from './application-pool.ts'
@@ -6,31 +5,25 @@ import { condemnsHost } from './errors.ts'
 import { checkGroupName, checkMembership, NotInGroupError } from './group.ts'
 import { isSilent, withTimeout } from './timeout.ts'
 
-/** A host, or the server of the application's pool. */
 export interface Host {
-  /** As written in the URL, such as 'h1:3306'. */
   readonly name: string
   readonly createPool: CreatePool
 }
 
 export interface ConnectionsOptions {
-  /** Maximum number of connections to one host. */
   readonly connections: number
-  /** Statements that set up each new session. */
   readonly setup: readonly string[]
   /** If a new connection cannot be used within this time, its host counts as failed, and the next host is tried. */
   readonly timeoutMs: number
   /** The replication group that every host must belong to; null means whichever group the host reports. */
   readonly group: string | null
-  /** Records the server of each new connection. */
   readonly seen: SeenServers
 }
 
-/** A connection that has been checked and can be used. */
 interface Made {
   readonly place: Place
   readonly generation: number
-  /** Whether the server is a member of a replication group. If so, its membership is checked before each use. */
+  /** Whether the server is a member of a replication group, which is checked before each use. */
   isMember: boolean
 }
 
@@ -39,16 +32,11 @@ const UPTIME_SLACK_MS = 2000
 
 /** The servers that connections have reached. Behind a proxy, the host does not show which server was reached. */
 export class SeenServers {
-  /**
-   * The number of new connections that reached a different server than the previous connection, or a restarted server.
-   */
+  /** How many new connections reached another server than the connection before, or a restarted server. */
   changes = 0
   #last: { readonly name: string; readonly startedMs: number | null } | null = null
 
-  /**
-   * @param name  identifies the server
-   * @param startedMs  the start of the server, by performance.now(), or null if unknown
-   */
+  /** @param startedMs  the start of the server, by performance.now(), or null if unknown */
   add(name: string, startedMs: number | null): void {
     const last = this.#last
     this.#last = { name, startedMs }
@@ -61,9 +49,7 @@ export class SeenServers {
 interface Place {
   readonly host: Host
   readonly pool: mysql.Pool
-  /**
-   * Connections from before the host's last failure are not used again, because the host may be a different server now.
-   */
+  /** Connections from before the host's last failure are not used again: it may be a different server now. */
   generation: number
 }
 
@@ -75,7 +61,7 @@ interface Place {
 export class Connections {
   readonly #options: ConnectionsOptions
   readonly #places: readonly Place[]
-  /** The connections that were checked, by the driver's own object. */
+  /** The connections that were checked, by the driver's object. */
   readonly #made = new WeakMap<object, Made>()
   #current = 0
   #clustered = false
@@ -112,7 +98,7 @@ export class Connections {
     else connection.release()
   }
 
-  /** Work on a connection failed with a server or network error, so the connection is not used again. */
+  /** Work on the connection failed with a server or network error. */
   drop(connection: mysql.PoolConnection, error: unknown): void {
     const made = this.#made.get(connection.connection)
     connection.destroy()
@@ -188,7 +174,7 @@ export class Connections {
     }
   }
 
-  /** Determines the kind of server. @throws when the server must not be used */
+  /** @throws when the server must not be used */
   async #examine(connection: mysql.PoolConnection, place: Place): Promise<void> {
     // The generation is recorded before the check, so that a failure in the meantime also invalidates this connection.
     const made: Made = { place, generation: place.generation, isMember: false }
@@ -230,10 +216,7 @@ export class Connections {
   }
 }
 
-/**
- * Makes statements see the commits of other members, so that work can continue here after a failover or alongside
- * another primary.
- */
+/** Makes statements see the commits of other members, so that work can continue here. */
 async function waitForGroup(
   connection: mysql.PoolConnection,
   variables: ReadonlyMap<string, string>,

@@ -17,10 +17,7 @@ const BATCH_TYPES: Readonly<Record<BatchColumn, string>> = {
   instant: 'DATETIME(3)',
 }
 
-/**
- * Some servers store and compare table names in lower case, and the collation of information_schema cannot be compared
- * with the collation of our literals.
- */
+/** Some servers store names in lower case; the collation of information_schema is incompatible with our literals. */
 function isNamed(names: readonly string[]): string {
   return `table_schema = DATABASE()
     AND LOWER(CONVERT(table_name USING utf8mb4)) IN (${names.map(() => 'LOWER(?)').join(', ')})`

@@ -34,10 +34,7 @@ const UNAVAILABLE: ReadonlySet<number> = new Set([
 
 /** Errors of the server's file system calls, such as 3 (a write failed) and 20 (disk full). */
 const LAST_FILE_ERROR = 99
-/**
- * "Got error 28 from storage engine": an operating system error, or an engine error if the number is at least
- * FIRST_OF_ENGINE.
- */
+/** "Got error 28 from storage engine": an error of the operating system below FIRST_OF_ENGINE. */
 const ENGINE_ERROR = 1030
 const FIRST_OF_ENGINE = 120
 
@@ -55,7 +52,6 @@ export function errorNumber(error: unknown): number | null {
   return typeof error.errno === 'number' ? error.errno : null
 }
 
-/** Whether the statement exceeded the time limit of the session. */
 export function isTooSlow(error: unknown): boolean {
   const number = errorNumber(error)
   return number === 1969 || number === 3024
@@ -66,14 +62,9 @@ const has =
   (error: unknown): boolean =>
     errorNumber(error) === number
 
-/** Whether the statement waited for a lock until its timeout. */
 export const isLockWait = has(1205)
-/**
- * Whether group replication rolled back the transaction at COMMIT, after a conflict or because the member lost its
- * group.
- */
+/** At COMMIT, after a conflict or because the member lost its group. */
 export const isRefusedByGroup = has(REFUSED_BY_GROUP)
-/** Whether the savepoint does not exist because its transaction has ended. */
 export const isNoSavepoint = has(1305)
 export const isDuplicate = has(1062)
 
@@ -92,7 +83,7 @@ export function isUnavailable(error: unknown): boolean {
   )
 }
 
-/** How to fix the error, if the server's message does not explain it. */
+/** What the server's message does not explain. */
 export function advice(error: unknown): string | null {
   switch (errorNumber(error)) {
     case 1040:

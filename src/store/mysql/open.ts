@@ -5,7 +5,7 @@ import { type CreatePool, createPoolLike } from './application-pool.ts'
 import { IMPATIENT, MysqlDatabase } from './database.ts'
 import { errorNumber } from './errors.ts'
 
-/** Defaults for the maximum number of connections to a host. */
+/** Default connections to a host. */
 const URL_CONNECTIONS = 22
 const POOL_CONNECTIONS = 5
 /** If the lease is short, loops may use a connection for longer than it, so that two statements can wait for a lock. */
@@ -16,12 +16,7 @@ const API_SHARE = 10
 const NO_DATABASE = 1049
 const NO_RIGHTS = 1044
 
-/**
- * Connects. Never closes the application's pool, because only its configuration is used.
- *
- * @throws InvalidInputError for an invalid target, before any connection is made
- * @throws StoreUnavailableError
- */
+/** @throws InvalidInputError for an invalid target, before any connection is made; StoreUnavailableError, SchemaError */
 export async function openMysql(
   target: string | MysqlTarget,
   { longestUseMs, connections, schema, createsSchema = false }: OpenOptions,
@@ -58,7 +53,6 @@ export async function openMysql(
   return { loops, calls, api: admitted(api, { atOnce: apiConnections }), close }
 }
 
-/** Whether the database of the connection does not exist, or the user has no rights on it. */
 function isAboutDatabase(error: unknown): boolean {
   const { cause = error } = error instanceof Error ? error : {}
   return [NO_DATABASE, NO_RIGHTS].includes(errorNumber(cause) ?? 0)

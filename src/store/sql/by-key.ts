@@ -5,16 +5,12 @@ import type { Context, TablesContext } from './context.ts'
 import { keyOf } from './tables.ts'
 
 export interface LockedRows {
-  /** A quoted table name. */
   readonly table: string
-  /** The selected columns. */
   readonly columns: string
   readonly ids: readonly string[]
-  /** Default: `skip`, which leaves out rows that other transactions have locked. */
+  /** Default: `skip`. */
   readonly locked?: 'wait' | 'skip'
-  /** More conditions. */
   readonly where?: string
-  /** The parameters of `where`. */
   readonly params?: readonly SqlValue[]
 }
 
@@ -34,12 +30,7 @@ export async function lockRows<Row>(
   )
 }
 
-/**
- * @param assignments  expressions by column
- * @param params  the parameters of the assignments
- * @param where  further conditions, without parameters
- * @returns the number of matched rows
- */
+/** @param params  of the assignments; `where` has none. @returns the number of matched rows */
 export async function updateRows(
   context: Context,
   table: string,
@@ -70,19 +61,16 @@ export async function touchSchedules(tx: Context, ids: readonly string[]): Promi
     await updateRows(tx, tx.tables.schedule, assignments, ids.toSorted())
 }
 
-/** Maximum number of rows that one transaction of `updateFound` writes. */
 const AT_ONCE = 500
 
 interface UpdateFound {
   readonly table: string
   /** Selects the rows, without locks: `FROM … WHERE …`. */
   readonly from: string
-  /** The parameters of `from`. */
   readonly params?: readonly SqlValue[]
   /** Conditions that a row must still meet once it is locked. */
   readonly where: string
   readonly assignments: Readonly<Record<string, string>>
-  /** The parameters of the assignments. */
   readonly values?: readonly SqlValue[]
 }
 
@@ -109,7 +97,6 @@ export async function updateFound(
 type Columns = Readonly<Record<string, BatchColumn>>
 type Row<Of extends Columns> = Readonly<Record<keyof Of & string, SqlValue>>
 
-/** Rows that are passed as parameters of a statement, which reads them as a table. */
 export interface Batch {
   readonly table: string
   readonly params: readonly SqlValue[]
@@ -152,12 +139,7 @@ export function batchTable<Of extends Columns>(
   }
 }
 
-/**
- * Updates the rows of a table whose `id` is in the batch.
- *
- * @param columns  the columns of the batch
- * @param assignments  expressions by column; `t` is the row, `b` is the batch
- */
+/** @param assignments  expressions by column; `t` is the row, `b` is the batch */
 export async function updateFromBatch<Of extends Columns>(
   context: Context,
   table: string,

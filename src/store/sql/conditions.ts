@@ -83,7 +83,6 @@ export const retriesNothing = ({ job }: Tables, schedule: string): string =>
  * starting.
  */
 export const LARGEST_COUNT = 2_147_483_647
-/** Expression: a count, plus one. */
 export const nextOf = (column: string): string =>
   `CASE WHEN ${column} >= ${integerLiteral(LARGEST_COUNT)} THEN ${column} ELSE ${column} + 1 END`
 

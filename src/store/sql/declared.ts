@@ -8,13 +8,11 @@ import { changeSchedule, insertSchedule } from './schedules.ts'
 import { textRecordOf, textsOf } from './stored-json.ts'
 import { placeholders } from '../literals.ts'
 
-/** What a worker declares. */
 interface WorkerRow {
   readonly kind: 'worker'
   readonly said: string
 }
 
-/** A version of the set. */
 interface VersionRow {
   readonly kind: 'version'
   readonly hash: string
@@ -24,7 +22,6 @@ interface VersionRow {
 
 type LiveRow = WorkerRow | VersionRow
 
-/** Selections of one statement, and their parameters. */
 interface Selections {
   readonly selections: readonly string[]
   readonly params: readonly string[]

@@ -28,19 +28,14 @@ export function queueOfSchedule(tables: Tables): string {
   return `(CASE WHEN ${builtIn('s.task')} THEN NULL ELSE ${of(tables, 's.task')} END)`
 }
 
-/** An expression with its parameters. */
 export interface Expression {
   readonly text: string
   readonly params: readonly SqlValue[]
 }
 
-/** The queue for the jobs of a task. */
 export type QueueOf = (task: string) => Expression
 
-/**
- * A single job needs no extra statement. For several jobs, one query reads all routes: a subquery per job takes twice
- * as long.
- */
+/** A single job needs no extra statement. For several, one query reads all routes: subqueries take twice as long. */
 export async function queueOf({ select, rows, tables }: Context, jobs: number): Promise<QueueOf> {
   if (jobs === 1)
     return (task) =>
@@ -58,12 +53,6 @@ interface Route {
   readonly queue: string
 }
 
-/**
- * Sends the jobs of these tasks to this queue from now on, including jobs that wait without a queue. Tasks that no live
- * worker still names for this queue go back to Kalends.
- *
- * @returns the tasks that a live worker sends to another queue, where they stay
- */
 export async function route(
   context: TablesContext,
   worker: string,
@@ -109,9 +98,7 @@ async function writeRoutes(tx: Context, worker: string, queue: string, tasks: re
   return { routes: [...right, ...missing], taken }
 }
 
-/**
- * Assigns the queue to jobs that have none and have not started: earlier jobs, and jobs that were inserted with SQL.
- */
+/** Earlier jobs, and jobs that were inserted with SQL, have no queue. */
 async function adopt(
   context: TablesContext,
   queue: string,
@@ -135,7 +122,6 @@ async function adopt(
   })
 }
 
-/** Those of a worker's claims that are committed and whose jobs are in the external queue. */
 export async function handedOver(
   { rows, dialect, tables }: Context,
   worker: string,

@@ -12,16 +12,11 @@ import { updateFound } from './by-key.ts'
 import type { PlannableRow } from './rows.ts'
 import { type Context, readClock, type TablesContext } from './context.ts'
 
-/** Condition for schedule_freeze. */
 export function inForce({ instant, now }: Dialect): string {
   return `${instant('until')} > ${now} AND ${instant('created')} <= ${now}`
 }
 
-/**
- * Expression: the end of the last active freeze that applies to a row; NULL if there is none.
- *
- * @param of  its columns
- */
+/** Expression: the end of the last active freeze that applies to a row; NULL if there is none. */
 function frozenUntil(
   { dialect, tables }: Context,
   of: { readonly schedule: string; readonly task: string; readonly group: string },
@@ -57,11 +52,7 @@ interface FreezeRow {
   created: string
 }
 
-/**
- * Reads the freezes that matter for these schedules.
- *
- * @returns the freezes that apply to one of them, including ended ones
- */
+/** @returns the freezes that apply to one of these schedules, including ended ones */
 export async function freezesFor(
   context: Context,
   rows: readonly Pick<PlannableRow, 'nextrun'>[],
@@ -148,10 +139,7 @@ export function heldForNothing(context: Context): [schedules: string, jobs: stri
   ]
 }
 
-/**
- * Releases the rows of `heldForNothing`. Rows to which another freeze still applies are held again when they are
- * checked.
- */
+/** Rows to which another freeze still applies are held again when they are checked. */
 export async function thaw(context: TablesContext): Promise<void> {
   const { tables, dialect } = context
   const [schedules, jobs] = heldForNothing(context)

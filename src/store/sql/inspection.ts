@@ -11,17 +11,11 @@ import { workerStore } from './workers.ts'
 
 /** Maximum number of rows of each kind; a longer list would not help. */
 const MAX = 10_000
-/** Waiting jobs are counted up to this number. */
 const MAX_WAITING = 100_000
-/** Maximum number of schedules with a slot in the future, and of schedules with the latest next runs. */
 const MAX_FURTHEST = 1000
 
-/** The last slots are read for this many of the most frequent schedules. */
 const MAX_FREQUENT = 100
-/**
- * How many of a schedule's most recent rows are read, and how many of these must have missed slots for the schedule to
- * count as unable to keep up.
- */
+/** A schedule cannot keep up if at least this many of its last rows have missed slots. */
 const LAST_SLOTS = 10
 const TOO_MANY = 3
 const RECENT_MS = 60_000
@@ -162,7 +156,6 @@ async function waitingJobs({ rows, tables }: Context): Promise<DoctorInput['wait
   return found.map(({ task, amount, since }) => ({ task, count: amount, since: fromStored(since) }))
 }
 
-/** Rows that the sweep repairs. */
 async function broken(
   { rows, tables, dialect }: Context,
   now: Date,

@@ -21,14 +21,11 @@ import { countUpTo } from './lists/scan.ts'
 const LARGEST_INSERT = 1_000_000
 const MAX_ROWS = 500
 
-/**
- * Maximum number of names in one lookup; each takes two parameters, and SQLite allows 32,766 in a statement.
- */
+/** Each takes two parameters, and SQLite allows 32,766 in a statement. */
 const NAMES_AT_ONCE = 1000
 
 export function jobStore(context: TablesContext, owner: Owner = ANY_OWNER): JobStore {
   const { dialect, tables } = context
-  /** Part of every statement that accesses a row. */
   const scope = scopeCondition(owner)
 
   return {
@@ -157,7 +154,6 @@ function retryJob(
   })
 }
 
-/** @param id  the stored id */
 async function readJob({ rows, tables, dialect }: Context, owner: Owner, id: string): Promise<Job | null> {
   const scope = scopeCondition(owner)
   const [row] = await rows<JobRow>(
@@ -247,7 +243,6 @@ async function lockWithSchedule(
   return row === undefined ? null : { row, schedules: new Map(schedules.map((of) => [of.id, of])) }
 }
 
-/** Assignments that restart a job from its first attempt. */
 const AGAIN = {
   state: "'waiting'",
   reason: "CASE WHEN reason = 'run-now' THEN reason END",
@@ -262,7 +257,6 @@ const AGAIN = {
   progress: 'NULL',
 }
 
-/** Splits the jobs into batches that each fit in one statement. */
 function batches(jobs: readonly NewJob[]): NewJob[][] {
   const parts: NewJob[][] = []
   let size = Infinity

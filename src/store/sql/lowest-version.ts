@@ -2,7 +2,7 @@ import { newest } from '../../model/version.ts'
 import type { Sql } from '../database.ts'
 import type { Tables } from './tables.ts'
 
-/** The lowest version that the started migrations require; null means any version. */
+/** Null means any version. */
 export async function lowestVersion(
   sql: Sql,
   { migration }: Pick<Tables, 'migration'>,

@@ -19,7 +19,6 @@ export async function promoteDue(
     onRefused,
     together: (report) =>
       context.transaction(async (tx) => {
-        // The index on due_at both filters and orders, so only the promoted rows are locked.
         const due = await tx.rows<{ id: string }>(
           `SELECT id
            FROM ${dialect.found(tables.job, { index: tables.dueIndex })}

@@ -1,4 +1,3 @@
-/** Converts rows to objects, and defines which columns are read, and how. */
 import {
   CLAIM_COLUMNS,
   type Column,
@@ -57,19 +56,16 @@ export interface StartableRow extends Row<typeof STARTABLE> {
   clock: string
 }
 
-/** The expressions for columns, with instants as normalised text. */
 function expressions({ instant }: Dialect, columns: Columns): string[] {
   return Object.values(columns).map(({ kind, column }) =>
     kind === 'instant' ? `${instant(column)} AS ${column}` : column,
   )
 }
 
-/** Instants as normalised text. */
 export function instants({ instant }: Dialect, columns: readonly string[]): string {
   return columns.map((column) => `${instant(column)} AS ${column}`).join(', ')
 }
 
-/** The expressions for `PlannableRow`, one for each column. */
 export function plannableExpressions(dialect: Dialect): string[] {
   return ['id', ...expressions(dialect, PLANNABLE), 'definition', `${dialect.now} AS clock`]
 }
@@ -78,7 +74,6 @@ export function plannableColumns(dialect: Dialect): string {
   return plannableExpressions(dialect).join(', ')
 }
 
-/** The expressions for `ScheduleRow`, one for each column. */
 export function scheduleExpressions(dialect: Dialect): string[] {
   return [
     'id',
@@ -92,7 +87,6 @@ export function scheduleColumns(dialect: Dialect): string {
   return scheduleExpressions(dialect).join(', ')
 }
 
-/** The expressions for `JobRow`, one for each column. */
 export function jobExpressions(dialect: Dialect): string[] {
   return ['id', ...expressions(dialect, JOB)]
 }
@@ -158,10 +152,7 @@ export function toClaimed(
   }
 }
 
-/**
- * Reads the columns of a row into an object that gets further fields. [A literal with a spread takes ten times as
- * long.]
- */
+/** [A literal with a spread takes ten times as long.] */
 function reader<Definitions extends Columns>(
   definitions: Definitions,
 ): (row: { readonly id: string }) => Values<Definitions> & { readonly id: string } {
@@ -242,7 +233,6 @@ const COLUMNS = [
   ['declaredBy', 'declared_by'] as const,
 ]
 
-/** The columns and values of the given settings; undefined settings are left out. */
 export function settingColumns(settings: Partial<ScheduleSettings>): [column: string, value: SqlValue][] {
   return COLUMNS.flatMap(([name, column]) => {
     const value = settings[name]
@@ -250,7 +240,6 @@ export function settingColumns(settings: Partial<ScheduleSettings>): [column: st
   })
 }
 
-/** The value of a setting in its column. */
 export function settingValue(name: SettingName | 'declaredBy', value: SqlValue | boolean | Date): SqlValue {
   if (name === 'retries' && value === 'unlimited') return UNLIMITED
   if (value instanceof Date) return toText(value)

@@ -15,26 +15,23 @@ import type { Context } from './context.ts'
 import { queueOfSchedule } from './external.ts'
 import type { PlannableRow } from './rows.ts'
 
-/** A planned schedule, with everything needed to write its jobs. */
 export interface Planned {
   readonly row: PlannableRow
   readonly plan: Plan
-  /** The schedule's open jobs before the plan. */
+  /** Before the plan, like `latestRun`. */
   readonly open: OpenJobs
-  /** The number of the schedule's newest run before the plan, or 0 if there is none yet. */
+  /** 0 if there is none yet. */
   readonly latestRun: number
   /** The ids of the schedule's jobs that are known so far, by slot. */
   readonly ids: Map<number, string>
 }
 
-/** The id of the job for a planned slot. */
 export function idOf({ row, ids }: Planned, { slot }: { readonly slot: Date }): string {
   const id = ids.get(slot.getTime()) ?? occurrenceId(row.id, slot)
   ids.set(slot.getTime(), id)
   return id
 }
 
-/** The largest value that the column can hold. */
 const MAX_MISSED = 2_147_483_647
 
 /**
@@ -135,7 +132,6 @@ export async function foldSkips(tx: Context, planned: readonly Planned[]): Promi
   })
 }
 
-/** The jobs and skips of planned schedules. */
 export function plannedJobs(planned: readonly Planned[]): ScheduleJob[] {
   return planned.flatMap((one) => {
     const { row, plan, open, latestRun: latest } = one
@@ -168,13 +164,12 @@ export function plannedJobs(planned: readonly Planned[]): ScheduleJob[] {
   })
 }
 
-/** A job to insert with the settings of its schedule. */
 export interface ScheduleJob {
   readonly id: string
   readonly schedule: string
   readonly slot: string
   readonly missed: number
-  /** The number of the run; null for a skip. */
+  /** Of the run; null for a skip. */
   readonly number: number | null
   readonly state: 'skipped' | 'waiting' | 'blocked'
   readonly reason: string | null

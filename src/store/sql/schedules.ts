@@ -31,7 +31,6 @@ import { placeholders } from '../literals.ts'
 
 export function scheduleStore(context: TablesContext, owner: Owner = ANY_OWNER): ScheduleStore {
   const { dialect, tables } = context
-  /** Part of every statement that accesses a row. */
   const scope = scopeCondition(owner)
 
   const changing = (
@@ -171,7 +170,6 @@ async function runNow(
   })
 }
 
-/** @param locked  ends the SELECT; see `Dialect.locked` */
 async function readSchedule(
   context: Context,
   owner: Owner,
@@ -191,7 +189,6 @@ async function readSchedule(
   return row === undefined ? null : toSchedule(row)
 }
 
-/** @returns the schedule as the owner sees it */
 async function insert(
   tx: Context,
   owner: Owner,
@@ -204,11 +201,7 @@ async function insert(
   return shownSchedule(owner, await planned(tx, inserted, plan))
 }
 
-/**
- * Plans a schedule from its current row, which this transaction has written.
- *
- * @param written  the written row, without the plan
- */
+/** Plans a schedule that this transaction has written. */
 async function planned(
   tx: Context,
   written: StoredSchedule,

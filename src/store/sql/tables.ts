@@ -1,6 +1,5 @@
 import type { Dialect } from '../database.ts'
 
-/** The tables, and the indexes that statements name. */
 const NAMES = {
   schedule: 'periodic_task',
   job: 'job',
@@ -10,7 +9,6 @@ const NAMES = {
   declaredSet: 'declared_set',
   freeze: 'schedule_freeze',
   taskQueue: 'task_queue',
-  /** The migrations that have been applied. */
   migration: 'kalends_migration',
   wakeIndex: 'periodic_task_wake_at',
   claimIndex: 'job_claim',
@@ -56,7 +54,6 @@ export function tables(prefix: string, { quoted, table }: Pick<Dialect, 'quoted'
   ) as Tables
 }
 
-/** The placeholder for a key of the table. */
 export function keyOf({ job }: Tables, { jobId }: Pick<Dialect, 'jobId'>, table: string): string {
   return table === job ? jobId : '?'
 }

@@ -30,7 +30,6 @@ import type { Isolation } from './isolate.ts'
 import { jobColumns, type JobRow, policyOf } from './rows.ts'
 import { confirmReads } from './workers.ts'
 
-/** A row that the sweep found. */
 interface Found {
   readonly kind:
     | 'stale mark'
@@ -125,7 +124,6 @@ function stale(context: Context, worker: string, leaseMs: number): { text: strin
   }
 }
 
-/** Selects at most one orphan of each kind, to find out whether there are any. */
 function anyOrphan(context: Context): string[] {
   return anyOrphans(context).map((found) => `SELECT 'orphan' AS kind, id, ${NO_MARK} ${found} LIMIT 1`)
 }
@@ -202,7 +200,6 @@ function planAgain(context: TablesContext, id: string): Promise<boolean> {
   })
 }
 
-/** Makes the schedule's status active again. */
 async function endRetry(context: TablesContext, id: string): Promise<void> {
   await context.transaction(async (tx) => {
     const { schedule } = tx.tables
@@ -235,7 +232,6 @@ async function endMarks(context: TablesContext, marks: readonly Found[]): Promis
   })
 }
 
-/** This worker's running jobs, as attempts to be settled as released. */
 export async function held(context: TablesContext, worker: string): Promise<UnsettledAttempt[]> {
   const rows = await context.transaction(async (tx) => {
     await confirmReads(tx)
@@ -253,7 +249,7 @@ export async function held(context: TablesContext, worker: string): Promise<Unse
   }))
 }
 
-/** See `ExecutingStore.orphans`. @param isolation  the isolation of `settle` for orphans */
+/** @param isolation  the isolation of `settle` for orphans */
 export async function orphans(
   context: Context,
   isolation: Isolation,

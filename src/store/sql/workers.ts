@@ -102,7 +102,6 @@ export function workerStore(context: TablesContext): WorkerStore {
   }
 }
 
-/** @returns whether the worker is registered */
 async function writeHeartbeat({ run, tables, dialect }: Context, worker: string): Promise<boolean> {
   return (await run(`UPDATE ${tables.worker} SET heartbeat = ${dialect.now} WHERE id = ?`, [worker])) > 0
 }

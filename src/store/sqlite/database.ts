@@ -33,7 +33,7 @@ import { admitted } from '../admission.ts'
  * 1 ms, the slowest per cent of the transactions of eight competing processes took a quarter longer than with 5 ms.]
  */
 const BUSY_TIMEOUT_MS = 1
-/** How long attempts to lock continue in total. */
+/** In total. */
 const LOCK_TIMEOUT_MS = 30_000
 const MAX_STATEMENTS = 300
 

@@ -1,4 +1,3 @@
-/** Creates the database file with private permissions, and checks whether it is replaced while it is in use. */
 import { type BigIntStats, closeSync, openSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { messageOf, StoreUnavailableError } from '../../errors.ts'
@@ -25,9 +24,7 @@ export class DatabaseFile {
   /** The path is absolute, because the process may change its working directory. */
   readonly #path: string
   readonly #opened: BigIntStats
-  /**
-   * The file that holds commits that are not in the main file yet. SQLite keeps this file while a connection is open.
-   */
+  /** Commits that are not in the main file yet. SQLite keeps this file while a connection is open. */
   #wal: BigIntStats | null = null
 
   private constructor(path: string, opened: BigIntStats) {

@@ -38,7 +38,6 @@ interface AttemptRow {
   error_bytes: number | null
 }
 
-/** The newest attempts of a job, oldest first; null when the job does not exist. */
 export async function attemptsOf(
   context: Context,
   owner: Owner,

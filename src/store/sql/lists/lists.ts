@@ -11,7 +11,6 @@ import { findOwn, findOwnId, shownJob } from '../own-ids.ts'
 import { instants, jobExpressions, type JobRow } from '../rows.ts'
 import { scheduleLists } from './schedule-lists.ts'
 
-/** Maximum number of selections in one statement. */
 const MAX_SELECTIONS = 100
 
 export function listStore(context: TablesContext, owner: Owner = ANY_OWNER): ListStore {
