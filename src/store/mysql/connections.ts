@@ -17,7 +17,6 @@ export interface ConnectionsOptions {
   readonly timeoutMs: number
   /** The replication group that every host must belong to; null means whichever group the host reports. */
   readonly group: string | null
-  readonly seen: SeenServers
 }
 
 interface Made {
@@ -29,22 +28,6 @@ interface Made {
 
 /** Servers report their uptime in whole seconds. */
 const UPTIME_SLACK_MS = 2000
-
-/** The servers that connections have reached. Behind a proxy, the host does not show which server was reached. */
-export class SeenServers {
-  /** How many new connections reached another server than the connection before, or a restarted server. */
-  changes = 0
-  #last: { readonly name: string; readonly startedMs: number | null } | null = null
-
-  /** @param startedMs  the start of the server, by performance.now(), or null if unknown */
-  add(name: string, startedMs: number | null): void {
-    const last = this.#last
-    this.#last = { name, startedMs }
-    if (last === null) return
-    const laterMs = startedMs === null || last.startedMs === null ? 0 : startedMs - last.startedMs
-    if (name !== last.name || Math.abs(laterMs) > UPTIME_SLACK_MS) this.changes += 1
-  }
-}
 
 interface Place {
   readonly host: Host
@@ -65,6 +48,9 @@ export class Connections {
   readonly #made = new WeakMap<object, Made>()
   #current = 0
   #clustered = false
+  /** The last server that a new connection reached, and its start by performance.now(). */
+  #reached: { readonly name: string; readonly startedMs: number } | null = null
+  #serverChanges = 0
 
   constructor(hosts: readonly Host[], options: ConnectionsOptions) {
     this.#options = options
@@ -126,6 +112,11 @@ export class Connections {
   /** Whether several servers of a cluster may commit at the same time; known after the first connection. */
   clustered(): boolean {
     return this.#clustered
+  }
+
+  /** See `Store.serverChanges`. */
+  serverChanges(): number {
+    return this.#serverChanges
   }
 
   async end(): Promise<void> {
@@ -193,7 +184,7 @@ export class Connections {
         "SHOW GLOBAL STATUS WHERE variable_name IN ('uptime', 'wsrep_ready')",
       )
       const name = ['server_uuid', 'server_id', 'hostname', 'port'].map((key) => variables.get(key)).join(' ')
-      this.#options.seen.add(name, performance.now() - Number(status.get('uptime')) * 1000)
+      this.#reach(name, performance.now() - Number(status.get('uptime')) * 1000)
       const group = variables.get('group_replication_group_name') ?? ''
       checkGroupName(this.#options.group, group)
       made.isMember = group !== '' && (several || this.#options.group !== null)
@@ -209,6 +200,14 @@ export class Connections {
       // Reads then see the commits of other nodes, so that work can continue here. Bit 1 means reads.
       await connection.query('SET SESSION wsrep_sync_wait = @@SESSION.wsrep_sync_wait | 1')
     })
+  }
+
+  /** Behind a proxy, the host does not show which server was reached. */
+  #reach(name: string, startedMs: number): void {
+    const last = this.#reached
+    this.#reached = { name, startedMs }
+    if (last === null) return
+    if (name !== last.name || Math.abs(startedMs - last.startedMs) > UPTIME_SLACK_MS) this.#serverChanges += 1
   }
 
   #inTime<Result>(connection: mysql.PoolConnection, work: () => Promise<Result>): Promise<Result> {

@@ -11,7 +11,7 @@ import { CLOSED, type Database, type Dialect, type Lend, type Sql, type SqlValue
 import { TransactionEndedError } from '../executing-store.ts'
 import { lender } from '../lend.ts'
 import type { CreatePool } from './application-pool.ts'
-import { Connections, type Host, SeenServers } from './connections.ts'
+import { Connections, type Host } from './connections.ts'
 import { mysqlDialect } from './dialect.ts'
 import {
   advice,
@@ -56,19 +56,17 @@ export interface LockWaits {
 }
 
 export interface MysqlOptions {
-  /** Default: one minute. */
   readonly longestUseMs?: number | undefined
+  readonly schema?: string | undefined
   /** The server ends a SELECT (on MariaDB, any statement) that takes longer than this; default: no limit. */
   readonly statementLimitMs?: number | undefined
   /** Default: three tries of five seconds each. */
   readonly lockWaits?: LockWaits | undefined
-  readonly schema?: string | undefined
 }
 
 export class MysqlDatabase implements Database {
   readonly dialect: Dialect
   readonly #connections: Connections
-  readonly #seen = new SeenServers()
   readonly #longestUseMs: number
   readonly #statementLimitMs: number | null
   readonly #lockWaits: LockWaits
@@ -104,7 +102,6 @@ export class MysqlDatabase implements Database {
     this.#statementLimitMs = statementLimitMs ?? null
     this.#lockWaits = lockWaits
     this.#connections = new Connections(hosts, {
-      seen: this.#seen,
       connections,
       setup: [
         'SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED',
@@ -127,7 +124,7 @@ export class MysqlDatabase implements Database {
   }
 
   serverChanges(): number {
-    return this.#seen.changes
+    return this.#connections.serverChanges()
   }
 
   longestWaitMs(): number {
