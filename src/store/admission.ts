@@ -5,21 +5,9 @@
 import { OverloadedError } from '../errors.ts'
 import type { Database } from './database.ts'
 
-export interface AdmissionLimits {
-  readonly atOnce: number
-  readonly waiting: number
-  readonly waitMs: number
-}
-
-export const API_STATEMENT_MS = 5000
-const WAITING = { waiting: 64, waitMs: 5000 }
-
 /** Each method of the result can throw an OverloadedError. */
-export function admitted(
-  database: Database,
-  limits: Pick<AdmissionLimits, 'atOnce'> & Partial<AdmissionLimits>,
-): Database {
-  const admit = admission({ ...WAITING, ...limits })
+export function admitted(database: Database, atOnce: number, waiting = 64, waitMs = 5000): Database {
+  const admit = admission(atOnce, waiting, waitMs)
   return {
     dialect: database.dialect,
     rows: (text, params) => admit(() => database.rows(text, params)),
@@ -33,7 +21,7 @@ export function admitted(
   }
 }
 
-function admission({ atOnce, waiting, waitMs }: AdmissionLimits) {
+function admission(atOnce: number, waiting: number, waitMs: number) {
   const queue = new Set<() => void>()
   let active = 0
   const wait = (): Promise<void> => {

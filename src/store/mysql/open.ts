@@ -1,5 +1,5 @@
 import { SchemaError } from '../../errors.ts'
-import { admitted, API_STATEMENT_MS } from '../admission.ts'
+import { admitted } from '../admission.ts'
 import type { Databases, MysqlTarget, OpenOptions } from '../database.ts'
 import { type CreatePool, createPoolLike } from './application-pool.ts'
 import { IMPATIENT, MysqlDatabase } from './database.ts'
@@ -10,6 +10,7 @@ const URL_CONNECTIONS = 22
 const POOL_CONNECTIONS = 5
 /** If the lease is short, loops may use a connection for longer than it, so that two statements can wait for a lock. */
 const LEAST_LOOP_USE_MS = 3000
+const API_STATEMENT_MS = 5000
 /** One connection out of this many is for the API. */
 const API_SHARE = 10
 /** ER_BAD_DB_ERROR and ER_DBACCESS_DENIED_ERROR. */
@@ -50,7 +51,7 @@ export async function openMysql(
     await createSchema(from, schema)
     return openMysql(target, { longestUseMs, connections, schema })
   }
-  return { loops, calls, api: admitted(api, { atOnce: apiConnections }), close }
+  return { loops, calls, api: admitted(api, apiConnections), close }
 }
 
 function isAboutDatabase(error: unknown): boolean {

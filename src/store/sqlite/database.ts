@@ -37,34 +37,28 @@ const BUSY_TIMEOUT_MS = 1
 const LOCK_TIMEOUT_MS = 30_000
 const MAX_STATEMENTS = 300
 
-type Statement = Libsql.Statement
-
 export class SqliteDatabase implements Database {
   readonly dialect: Dialect
   readonly #connection: Libsql.Database
-  readonly #statements = new Map<string, Statement>()
+  readonly #statements = new Map<string, Libsql.Statement>()
   readonly #turns: Turns
   readonly #use: Use
   readonly #file: DatabaseFile | null
   readonly #direct: Sql
   readonly #lending: LenderOptions
-  readonly #clock: (() => Date) | null
 
-  constructor(
+  private constructor(
     connection: Libsql.Database,
-    clock: (() => Date) | null = null,
-    {
-      turns = new Turns(),
-      use = 'loops',
-      file = null,
-    }: { readonly turns?: Turns; readonly use?: Use; readonly file?: DatabaseFile | null } = {},
+    dialect: Dialect,
+    file: DatabaseFile | null,
+    turns = new Turns(),
+    use: Use = 'loops',
   ) {
-    this.dialect = sqliteDialect(clock)
+    this.dialect = dialect
     this.#connection = connection
+    this.#file = file
     this.#turns = turns
     this.#use = use
-    this.#file = file
-    this.#clock = clock
     this.#lending = { connection, isNoSavepoint, abandon: () => {} }
     this.#direct = {
       rows: async <Row>(text: string, params: readonly SqlValue[] = []) => {
@@ -88,7 +82,7 @@ export class SqliteDatabase implements Database {
         cause: error,
       })
     }
-    const database = new SqliteDatabase(connection, clock, { file: DatabaseFile.at(path) })
+    const database = new SqliteDatabase(connection, sqliteDialect(clock), DatabaseFile.at(path))
     connection.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
     // Switching to WAL, which several processes may attempt at once, locks the whole file for a moment.
     await database.#retryWhileBusy(async () => connection.exec('PRAGMA journal_mode = WAL'))
@@ -99,7 +93,7 @@ export class SqliteDatabase implements Database {
 
   /** The same connection for another use. `Turns` decides which use is next. Closing this database closes both. */
   beside(use: Use): SqliteDatabase {
-    return new SqliteDatabase(this.#connection, this.#clock, { turns: this.#turns, use, file: this.#file })
+    return new SqliteDatabase(this.#connection, this.dialect, this.#file, this.#turns, use)
   }
 
   mostAtOnce(): number {
@@ -166,7 +160,7 @@ export class SqliteDatabase implements Database {
     }
   }
 
-  #prepared(text: string): Statement {
+  #prepared(text: string): Libsql.Statement {
     const known = this.#statements.get(text)
     if (known !== undefined) return known
     const statement = this.#connection.prepare(text)
@@ -239,7 +233,7 @@ export async function openSqlite(path: string, { clock = null }: OpenOptions): P
   return {
     loops,
     calls: loops.beside('calls'),
-    api: admitted(loops.beside('api'), { atOnce: 1 }),
+    api: admitted(loops.beside('api'), 1),
     close: () => loops.close(),
   }
 }
