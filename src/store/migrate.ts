@@ -8,9 +8,8 @@ import { MIGRATIONS } from '../generated/migrations.ts'
 import { PARTS } from '../generated/parts.ts'
 import { type SchemaDrift, VIEW } from '../model/schema-drift.ts'
 import type { Database, Dialect, Sql } from './database.ts'
-import { lowestVersion } from './sql/lowest-version.ts'
 import { TABLE_NAMES, tables } from './sql/tables.ts'
-import { versionProblem } from '../model/version.ts'
+import { newest, versionProblem } from '../model/version.ts'
 
 /**
  * The lowest version that may use the tables once a migration has started. A migration without an entry does not change
@@ -142,18 +141,20 @@ export async function checkVersion(database: Database, prefix: string): Promise<
 }
 
 async function tablesVersionProblem(database: Database, prefix: string): Promise<string | null> {
-  const isMigrated = (await appliedSteps(database, database.dialect, prefix)) !== null
-  return isMigrated ? versionProblem(await lowestVersion(database, tables(prefix, database.dialect))) : null
+  const { dialect } = database
+  if ((await appliedSteps(database, dialect, prefix)) === null) return null
+  const rows = await database.rows<{ lowest: string }>(
+    `SELECT lowest FROM ${tables(prefix, dialect).migration} WHERE lowest IS NOT NULL`,
+  )
+  return versionProblem(newest(rows.map((row) => row.lowest)))
 }
 
 /** @throws SchemaError when the tables do not match this version */
 export async function checkMigrated(database: Database, prefix: string): Promise<void> {
-  const applied = await appliedSteps(database, database.dialect, prefix)
-  const steps = stepsOf(database, prefix)
-  const missing = steps.filter((step) => applied?.has(step.name) !== true)
-  if (missing.length > 0)
+  const { length } = await pendingSteps(database, prefix)
+  if (length > 0)
     throw new SchemaError(
-      `The tables of Kalends are missing or older than this version: ${missing.length} step(s) are pending; run 'kalends migrate', or open with migrate: true`,
+      `The tables of Kalends are missing or older than this version: ${length} step(s) are pending; run 'kalends migrate', or open with migrate: true`,
     )
 }
 
@@ -183,9 +184,7 @@ async function wrongEngines(database: Database, prefix: string): Promise<SchemaD
 
 export async function schemaDrift(database: Database, prefix: string): Promise<SchemaDrift> {
   const { name, schema } = database.dialect
-  const steps = stepsOf(database, prefix)
-  const applied = await appliedSteps(database, database.dialect, prefix)
-  const pending = steps.filter((step) => applied?.has(step.name) !== true)
+  const pending = await pendingSteps(database, prefix)
   const parts = await schema.parts(database, tableNames(prefix))
   // Some servers store table names in lower case.
   const there = new Set(parts.map((part) => part.toLowerCase()))
@@ -197,6 +196,11 @@ export async function schemaDrift(database: Database, prefix: string): Promise<S
     engines: await wrongEngines(database, prefix),
     version: await tablesVersionProblem(database, prefix),
   }
+}
+
+async function pendingSteps(database: Database, prefix: string): Promise<Step[]> {
+  const applied = await appliedSteps(database, database.dialect, prefix)
+  return stepsOf(database, prefix).filter(({ name }) => applied?.has(name) !== true)
 }
 
 function tableNames(prefix: string): string[] {
