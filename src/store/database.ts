@@ -95,7 +95,7 @@ export interface Databases extends Readonly<Record<Use, Database>> {
 }
 
 export interface OpenOptions {
-  /** Milliseconds after which a connection that is still busy with one piece of work is destroyed. */
+  /** Milliseconds after which a connection that is busy with one piece of work is destroyed; default: one minute. */
   readonly longestUseMs?: number | undefined
   readonly connections?: number | undefined
   readonly schema?: string | undefined
@@ -121,17 +121,8 @@ export interface TurnSelection {
   readonly limit: number
 }
 
-/** An UPDATE of the rows whose `id` is in a batch. In the assignments, `t` is the row and `b` is the batch. */
-export interface BatchUpdate {
-  readonly table: string
-  readonly batch: string
-  readonly assignments: Readonly<Record<string, string>>
-}
-
 export interface Dialect {
   readonly name: 'mysql' | 'sqlite'
-  /** Quotes the name of an index. */
-  readonly quoted: (name: string) => string
   /** Quotes the name of a table. If the tables have their own schema, its name comes first. */
   readonly table: (name: string) => string
 
@@ -161,7 +152,12 @@ export interface Dialect {
   readonly union: (selections: readonly string[]) => string
   /** A batch of objects, passed as one JSON parameter, as a table. */
   readonly batch: (columns: Readonly<Record<string, BatchColumn>>) => string
-  readonly updateFromBatch: (update: BatchUpdate) => string
+  /** An UPDATE of the rows whose `id` is in a batch. In the assignments, `t` is the row and `b` is the batch. */
+  readonly updateFromBatch: (
+    table: string,
+    batch: string,
+    assignments: Readonly<Record<string, string>>,
+  ) => string
   /**
    * Whether a CASE with several hundred keys is cheaper than a batch with one value for each key. [On MariaDB, a CASE
    * saves 6 of 90 µs per outcome; on SQLite, it costs 3 µs more.]

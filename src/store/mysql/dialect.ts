@@ -1,7 +1,7 @@
 import { StoreUnavailableError } from '../../errors.ts'
 import { NAME_LIMIT } from '../../model/settings.ts'
 import type { BatchColumn, Dialect, SchemaDialect } from '../database.ts'
-import { integerLiteral, JOB_ID, jsonPairs, STORED_VALUE, placeholders } from '../literals.ts'
+import { integerLiteral, JOB_ID, jsonPairs, placeholders, quoted, STORED_VALUE } from '../literals.ts'
 import { withLiterals } from './literal.ts'
 import type { Server } from './session.ts'
 import { checkTransaction, TRANSACTION_STATE, TRANSACTION_STATUS } from './session-variables.ts'
@@ -62,15 +62,12 @@ const schema: SchemaDialect = {
   isAlreadyApplied,
 }
 
-const quoted = (name: string) => `\`${name}\``
-
 /**
  * @param server  returns the connected server; throws before the first connection
  * @param ownSchema  the database of the tables, if the application's transactions are in another one
  */
 export const mysqlDialect = (server: () => Server, ownSchema: string | null = null): Dialect => ({
   name: 'mysql',
-  quoted,
   table: ownSchema === null ? quoted : (name) => `${quoted(ownSchema)}.${quoted(name)}`,
   jobId: JOB_ID,
   storedValue: STORED_VALUE,
@@ -89,7 +86,7 @@ export const mysqlDialect = (server: () => Server, ownSchema: string | null = nu
     )
     return `JSON_TABLE(?, '$[*]' COLUMNS (${list.join(', ')}))`
   },
-  updateFromBatch({ table, batch, assignments }) {
+  updateFromBatch(table, batch, assignments) {
     const list = Object.entries(assignments).map(([column, value]) => `t.${column} = ${value}`)
     return `UPDATE ${batch} AS b
       STRAIGHT_JOIN ${table} AS t FORCE INDEX (PRIMARY) ON t.id = b.id

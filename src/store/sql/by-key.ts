@@ -149,5 +149,5 @@ export async function updateFromBatch<Of extends Columns>(
 ): Promise<void> {
   if (rows.length === 0) return
   const batch = batchTable(context.dialect, columns, rows)
-  await context.run(context.dialect.updateFromBatch({ table, batch: batch.table, assignments }), batch.params)
+  await context.run(context.dialect.updateFromBatch(table, batch.table, assignments), batch.params)
 }
