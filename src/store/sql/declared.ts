@@ -3,7 +3,7 @@ import type { DeclaredStore, SetChanges, SetState, SetVersion } from '../declare
 import { lockRows, updateFromBatch, updateRows } from './by-key.ts'
 import type { Condition } from './conditions.ts'
 import type { Context, TablesContext } from './context.ts'
-import { scheduleColumns, scheduleExpressions, type ScheduleRow, toSchedule } from './rows.ts'
+import { scheduleExpressions, type ScheduleRow, toSchedule } from './rows.ts'
 import { changeSchedule, insertSchedule } from './schedules.ts'
 import { textRecordOf, textsOf } from './stored-json.ts'
 import { placeholders } from '../literals.ts'
@@ -112,7 +112,7 @@ async function lockSchedules(tx: Context, where: Condition): Promise<StoredSched
   const found = await tx.rows<{ id: string }>(`SELECT id FROM ${schedule} WHERE ${where.text}`, where.params)
   const rows = await lockRows<ScheduleRow>(tx, {
     table: schedule,
-    columns: scheduleColumns(tx.dialect),
+    columns: scheduleExpressions(tx.dialect).join(', '),
     ids: found.map((row) => row.id),
     locked: 'wait',
   })

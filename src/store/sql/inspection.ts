@@ -1,3 +1,5 @@
+import { picked, PLAN_COLUMNS, SCHEDULE_COLUMNS } from '../../model/columns.ts'
+import { SETTINGS } from '../../model/settings.ts'
 import type { DoctorInput, DoctorSchedule } from '../../model/diagnosis.ts'
 import { isFrequent } from '../../model/doctor.ts'
 import type { InspectionStore } from '../inspection-store.ts'
@@ -6,7 +8,7 @@ import { integerLiteral } from '../literals.ts'
 import type { FurthestSchedules } from '../scheduling-store.ts'
 import { blockedByNothing, IN_QUEUE, orphan, waitsForNothing } from './conditions.ts'
 import { type Context, readClock, type TablesContext } from './context.ts'
-import { plannableColumns, type PlannableRow, toPlannable } from './rows.ts'
+import { expressions, plannableColumns, type PlannableRow, reader, toPlannable } from './rows.ts'
 import { workerStore } from './workers.ts'
 
 /** Maximum number of rows of each kind; a longer list would not help. */
@@ -22,19 +24,12 @@ const RECENT_MS = 60_000
 /** A job that has been in an external queue for longer than this may be lost there. */
 const UNREPORTED_MS = 3_600_000
 
-interface ScheduleRow {
-  id: string
-  task: string
-  timer: string
-  idle: DoctorSchedule['idle']
-  nextrun: string | null
-  created: string
-  last_error: string | null
-  retry_at: string | null
-  retry: number | null
-  retry_limit: number | null
-  due: number
+const SCHEDULE = {
+  ...picked(SETTINGS, ['task', 'timer']),
+  ...picked(SCHEDULE_COLUMNS, ['nextRunAt', 'createdAt', 'lastError', 'retryAt', 'retry', 'retryLimit']),
+  idle: PLAN_COLUMNS.idle,
 }
+const readSchedule = reader(SCHEDULE)
 
 export function inspectionStore(context: TablesContext): Omit<InspectionStore, 'schemaDrift'> {
   return {
@@ -82,30 +77,15 @@ async function marks({ rows, dialect, tables }: Context): Promise<DoctorInput['m
 }
 
 async function schedules({ rows, dialect, tables }: Context): Promise<DoctorSchedule[]> {
-  const { instant, now } = dialect
-  const found = await rows<ScheduleRow>(
-    `SELECT id, task, timer, idle, last_error, retry, retry_limit,
-       ${instant('nextrun')} AS nextrun, ${instant('created')} AS created,
-       ${instant('retry_at')} AS retry_at,
-       CASE WHEN worker IS NULL AND wake_at <= ${now} THEN 1 ELSE 0 END AS due
+  const found = await rows<{ id: string; due: number }>(
+    `SELECT ${expressions(dialect, SCHEDULE).join(', ')},
+       CASE WHEN worker IS NULL AND wake_at <= ${dialect.now} THEN 1 ELSE 0 END AS due
      FROM ${tables.schedule}
      WHERE enabled = 1 AND (idle IS NULL OR idle IN ('invalid', 'dead') OR retry_at IS NOT NULL)
      ORDER BY id
      LIMIT ${integerLiteral(MAX)}`,
   )
-  return found.map((row) => ({
-    id: row.id,
-    task: row.task,
-    timer: row.timer,
-    idle: row.idle,
-    nextRunAt: fromText(row.nextrun),
-    createdAt: fromStored(row.created),
-    lastError: row.last_error,
-    retryAt: fromText(row.retry_at),
-    retry: row.retry,
-    retryLimit: row.retry_limit,
-    isDue: row.due === 1,
-  }))
+  return found.map((row) => ({ ...readSchedule(row), isDue: row.due === 1 }))
 }
 
 /**

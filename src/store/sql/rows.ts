@@ -56,18 +56,16 @@ export interface StartableRow extends Row<typeof STARTABLE> {
   clock: string
 }
 
-function expressions({ instant }: Dialect, columns: Columns): string[] {
-  return Object.values(columns).map(({ kind, column }) =>
+/** The id and these columns, with instants as normalised text. */
+export function expressions({ instant }: Dialect, columns: Columns): string[] {
+  const selected = Object.values(columns).map(({ kind, column }) =>
     kind === 'instant' ? `${instant(column)} AS ${column}` : column,
   )
-}
-
-export function instants({ instant }: Dialect, columns: readonly string[]): string {
-  return columns.map((column) => `${instant(column)} AS ${column}`).join(', ')
+  return ['id', ...selected]
 }
 
 export function plannableExpressions(dialect: Dialect): string[] {
-  return ['id', ...expressions(dialect, PLANNABLE), 'definition', `${dialect.now} AS clock`]
+  return [...expressions(dialect, PLANNABLE), 'definition', `${dialect.now} AS clock`]
 }
 
 export function plannableColumns(dialect: Dialect): string {
@@ -75,20 +73,11 @@ export function plannableColumns(dialect: Dialect): string {
 }
 
 export function scheduleExpressions(dialect: Dialect): string[] {
-  return [
-    'id',
-    ...expressions(dialect, { ...PLANNABLE, ...SCHEDULE }),
-    'definition',
-    `${dialect.now} AS clock`,
-  ]
-}
-
-export function scheduleColumns(dialect: Dialect): string {
-  return scheduleExpressions(dialect).join(', ')
+  return [...expressions(dialect, { ...PLANNABLE, ...SCHEDULE }), 'definition', `${dialect.now} AS clock`]
 }
 
 export function jobExpressions(dialect: Dialect): string[] {
-  return ['id', ...expressions(dialect, JOB)]
+  return expressions(dialect, JOB)
 }
 
 export function jobColumns(dialect: Dialect): string {
@@ -96,7 +85,7 @@ export function jobColumns(dialect: Dialect): string {
 }
 
 export function startableColumns(dialect: Dialect): string {
-  return ['id', ...expressions(dialect, STARTABLE), `${dialect.now} AS clock`].join(', ')
+  return [...expressions(dialect, STARTABLE), `${dialect.now} AS clock`].join(', ')
 }
 
 /**
@@ -153,7 +142,7 @@ export function toClaimed(
 }
 
 /** [A literal with a spread takes ten times as long.] */
-function reader<Definitions extends Columns>(
+export function reader<Definitions extends Columns>(
   definitions: Definitions,
 ): (row: { readonly id: string }) => Values<Definitions> & { readonly id: string } {
   const columns = Object.entries(definitions)
