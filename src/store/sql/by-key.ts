@@ -10,8 +10,8 @@ export interface LockedRows {
   readonly ids: readonly string[]
   /** Default: `skip`. */
   readonly locked?: 'wait' | 'skip'
-  readonly where?: string
-  readonly params?: readonly SqlValue[]
+  readonly where?: string | undefined
+  readonly params?: readonly SqlValue[] | undefined
 }
 
 /** Locks rows and reads them in key order, the order in which all transactions take locks. */
@@ -28,6 +28,18 @@ export async function lockRows<Row>(
      ORDER BY id ${context.dialect.locked(locked)}`,
     [...ids, ...params],
   )
+}
+
+/** Locks rows as `lockRows` does. @returns the ids of those that are free and meet the condition */
+export async function lockIds(
+  tx: Context,
+  table: string,
+  ids: readonly string[],
+  where?: string,
+  params?: readonly SqlValue[],
+): Promise<string[]> {
+  const rows = await lockRows<{ id: string }>(tx, { table, columns: 'id', ids, where, params })
+  return rows.map(({ id }) => id)
 }
 
 /** @param params  of the assignments; `where` has none. @returns the number of matched rows */
@@ -86,16 +98,15 @@ export async function updateFound(
     )
     const updated = await context.transaction(async (tx) => {
       const ids = rows.map(({ id }) => id).toSorted()
-      const free = await lockRows<{ id: string }>(tx, { table, columns: 'id', ids, where })
-      const of = free.map(({ id }) => id)
-      return await updateRows(tx, table, assignments, of, { params: values })
+      const free = await lockIds(tx, table, ids, where)
+      return await updateRows(tx, table, assignments, free, { params: values })
     })
     found = updated === 0 ? 0 : rows.length
   }
 }
 
 type Columns = Readonly<Record<string, BatchColumn>>
-type Row<Of extends Columns> = Readonly<Record<keyof Of & string, SqlValue>>
+export type BatchRow<Of extends Columns> = Readonly<Record<keyof Of & string, SqlValue>>
 
 export interface Batch {
   readonly table: string
@@ -115,7 +126,7 @@ export interface Batch {
 export function batchTable<Of extends Columns>(
   dialect: Dialect,
   columns: Of,
-  rows: readonly Row<Of>[],
+  rows: readonly BatchRow<Of>[],
 ): Batch {
   const [first] = rows
   const names: (keyof Of & string)[] = Object.keys(columns)
@@ -144,7 +155,7 @@ export async function updateFromBatch<Of extends Columns>(
   context: Context,
   table: string,
   columns: Of,
-  rows: readonly Row<Of>[],
+  rows: readonly BatchRow<Of>[],
   assignments: Readonly<Record<string, string>>,
 ): Promise<void> {
   if (rows.length === 0) return

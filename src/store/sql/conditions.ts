@@ -4,7 +4,7 @@ import type { Dialect, SqlValue } from '../database.ts'
 import { integerLiteral, placeholders } from '../literals.ts'
 import type { Tables } from './tables.ts'
 
-/** A condition with its values, appended to a WHERE: ` AND …`. */
+/** SQL text with its values; as a condition, it is appended to a WHERE: ` AND …`. */
 export interface Condition {
   readonly text: string
   readonly params: readonly SqlValue[]

@@ -5,11 +5,10 @@
 import { fromStored, toText } from '../../model/instant.ts'
 import { type Fence, fenceText } from '../../model/job.ts'
 import { isBuiltIn } from '../../model/task.ts'
-import type { SqlValue } from '../database.ts'
 import { claimedAs, EVERY_TASK, type ExecutingStore } from '../executing-store.ts'
 import { placeholders } from '../literals.ts'
 import { lockRows, updateFound, updateFromBatch } from './by-key.ts'
-import { nextOf } from './conditions.ts'
+import { type Condition, nextOf } from './conditions.ts'
 import type { Context, TablesContext } from './context.ts'
 import { textsOf } from './stored-json.ts'
 import { type Tables } from './tables.ts'
@@ -28,12 +27,7 @@ export function queueOfSchedule(tables: Tables): string {
   return `(CASE WHEN ${builtIn('s.task')} THEN NULL ELSE ${of(tables, 's.task')} END)`
 }
 
-export interface Expression {
-  readonly text: string
-  readonly params: readonly SqlValue[]
-}
-
-export type QueueOf = (task: string) => Expression
+export type QueueOf = (task: string) => Condition
 
 /** A single job needs no extra statement. For several, one query reads all routes: subqueries take twice as long. */
 export async function queueOf({ select, rows, tables }: Context, jobs: number): Promise<QueueOf> {

@@ -14,7 +14,7 @@ import { settledAttempt, type SettlingRow, settlingColumns, writeOutcomes } from
 import { attemptRecorder, type RecordAttempts } from './settle.ts'
 import { findOpenJob, findOwn, findOwnId, shownJob } from './own-ids.ts'
 import { jobColumns, type JobRow, plannableColumns, type PlannableRow, settingValue, toJob } from './rows.ts'
-import { type Expression, type QueueOf, queueOf } from './external.ts'
+import { type QueueOf, queueOf } from './external.ts'
 import { countUpTo } from './lists/scan.ts'
 
 /** Maximum number of characters and of rows in one INSERT, well below the packet limit of any server. */
@@ -197,7 +197,7 @@ async function insertJobs(
     { column: 'queue', unset: null, cells: jobs.map(({ task }) => queue(task)) },
     { column: 'submitted', unset: undefined, cells: jobs.map(() => ({ text: dialect.now, params: [] })) },
   ].filter(({ unset, cells }) => cells.some(({ text, params }) => text !== '?' || params[0] !== unset))
-  const textOf = ({ text }: Expression) => (text === '?' ? dialect.storedValue : text)
+  const textOf = ({ text }: Condition) => (text === '?' ? dialect.storedValue : text)
   const rows = jobs.map((_, row) => columns.flatMap(({ cells }) => cells[row] ?? []))
   await run(
     `INSERT INTO ${tables.job} (${columns.map(({ column }) => column).join(', ')})
@@ -206,9 +206,9 @@ async function insertJobs(
   )
 }
 
-const parameter = (value: SqlValue): Expression => ({ text: '?', params: [value] })
+const parameter = (value: SqlValue): Condition => ({ text: '?', params: [value] })
 
-function runAtOf(dialect: Dialect, { runAt, delayMs }: NewJob): Expression {
+function runAtOf(dialect: Dialect, { runAt, delayMs }: NewJob): Condition {
   return delayMs === null ? parameter(runAt && toText(runAt)) : { text: dialect.nowPlus(delayMs), params: [] }
 }
 

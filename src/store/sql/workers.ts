@@ -3,7 +3,7 @@ import { type Row, WORKER_COLUMNS } from '../../model/columns.ts'
 import { toText } from '../../model/instant.ts'
 import { newest } from '../../model/version.ts'
 import type { WorkerStore } from '../worker-store.ts'
-import { lockRows } from './by-key.ts'
+import { lockIds } from './by-key.ts'
 import type { Context, TablesContext } from './context.ts'
 import { expressions, reader } from './rows.ts'
 import { textRecordOf, textsOf } from './stored-json.ts'
@@ -73,8 +73,8 @@ export function workerStore(context: TablesContext): WorkerStore {
       context.transaction(async (tx) => {
         const where = `${dialect.instant('heartbeat')} = ?`
         const params = [toText(heartbeat)]
-        const [row] = await lockRows(tx, { table: tables.worker, columns: 'id', ids: [id], where, params })
-        if (row === undefined) {
+        const [free] = await lockIds(tx, tables.worker, [id], where, params)
+        if (free === undefined) {
           const seen = await tx.rows(`SELECT id FROM ${tables.worker} WHERE id = ? AND ${where}`, [
             id,
             ...params,
