@@ -19,10 +19,10 @@ import {
   type SqlValue,
   type Use,
 } from '../database.ts'
-import { lender, type LenderOptions } from '../lend.ts'
+import { lender } from '../lend.ts'
 import { sqliteDialect } from './dialect.ts'
 import { isBusy, isNoSavepoint, isUnavailable } from './errors.ts'
-import { DatabaseFile, makePrivate } from './file.ts'
+import { fileCheck, makePrivate } from './file.ts'
 import { Turns } from './turns.ts'
 import { admitted } from '../admission.ts'
 
@@ -33,7 +33,7 @@ import { admitted } from '../admission.ts'
  * 1 ms, the slowest per cent of the transactions of eight competing processes took a quarter longer than with 5 ms.]
  */
 const BUSY_TIMEOUT_MS = 1
-/** In total. */
+/** How long attempts to lock continue. */
 const LOCK_TIMEOUT_MS = 30_000
 const MAX_STATEMENTS = 300
 
@@ -43,23 +43,21 @@ export class SqliteDatabase implements Database {
   readonly #statements = new Map<string, Libsql.Statement>()
   readonly #turns: Turns
   readonly #use: Use
-  readonly #file: DatabaseFile | null
+  readonly #checkFile: () => void
   readonly #direct: Sql
-  readonly #lending: LenderOptions
 
   private constructor(
     connection: Libsql.Database,
     dialect: Dialect,
-    file: DatabaseFile | null,
+    checkFile: () => void,
     turns = new Turns(),
     use: Use = 'loops',
   ) {
     this.dialect = dialect
     this.#connection = connection
-    this.#file = file
+    this.#checkFile = checkFile
     this.#turns = turns
     this.#use = use
-    this.#lending = { connection, isNoSavepoint, abandon: () => {} }
     this.#direct = {
       rows: async <Row>(text: string, params: readonly SqlValue[] = []) => {
         const rows = this.#prepared(text).all(...bindable(params))
@@ -82,7 +80,7 @@ export class SqliteDatabase implements Database {
         cause: error,
       })
     }
-    const database = new SqliteDatabase(connection, sqliteDialect(clock), DatabaseFile.at(path))
+    const database = new SqliteDatabase(connection, sqliteDialect(clock), fileCheck(path))
     connection.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
     // Switching to WAL, which several processes may attempt at once, locks the whole file for a moment.
     await database.#retryWhileBusy(async () => connection.exec('PRAGMA journal_mode = WAL'))
@@ -93,7 +91,7 @@ export class SqliteDatabase implements Database {
 
   /** The same connection for another use. `Turns` decides which use is next. Closing this database closes both. */
   beside(use: Use): SqliteDatabase {
-    return new SqliteDatabase(this.#connection, this.dialect, this.#file, this.#turns, use)
+    return new SqliteDatabase(this.#connection, this.dialect, this.#checkFile, this.#turns, use)
   }
 
   mostAtOnce(): number {
@@ -110,7 +108,7 @@ export class SqliteDatabase implements Database {
 
   rows<Row>(text: string, params: readonly SqlValue[] = []): Promise<Row[]> {
     return this.#inTurn(() => {
-      this.#file?.mustBeThere()
+      this.#checkFile()
       return this.#retryWhileBusy(() => this.#direct.rows<Row>(text, params))
     })
   }
@@ -124,12 +122,14 @@ export class SqliteDatabase implements Database {
 
   transaction<Result>(work: (sql: Sql, lend: Lend) => Promise<Result>): Promise<Result> {
     return this.#inTurn(async () => {
-      this.#file?.mustBeThere()
+      this.#checkFile()
       await this.#retryWhileBusy(async () => this.#connection.exec('BEGIN IMMEDIATE'))
       try {
         const sql = this.#inParts()
-        const result = await work(sql, lender(sql, this.#lending))
-        this.#file?.mustBeThere()
+        const connection = this.#connection
+        const lend = lender(sql, { connection, isNoSavepoint, abandon: () => {} })
+        const result = await work(sql, lend)
+        this.#checkFile()
         await this.#retryWhileBusy(async () => this.#connection.exec('COMMIT'))
         return result
       } catch (error) {
