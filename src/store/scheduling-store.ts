@@ -42,14 +42,6 @@ export interface StartLimits {
   readonly taskLimits: ReadonlyMap<string, number>
 }
 
-export interface SubmitOptions {
-  /**
-   * Jobs within these limits start in the same transaction, without a claim. If there are more, none starts, because
-   * the queue decides the order. By default, no job starts.
-   */
-  readonly startLimits?: StartLimits | null
-}
-
 export interface SubmitResult {
   readonly submissions: readonly Submission[]
   /** The submitted jobs that this worker has already started. */
@@ -125,12 +117,15 @@ export interface SchedulingStore {
    * Plans and submits marked schedules in one transaction: it commits the jobs, the next run and the end of the mark
    * together. Schedules whose marks this worker no longer holds are left out. If some schedules have many slots or
    * jobs, the remaining ones are left for another transaction.
+   *
+   * @param startLimits  jobs within these limits start in the same transaction, without a claim. If there are more, none
+   *   starts, because the queue decides the order. By default, no job starts
    */
   submit(
     worker: string,
     marks: readonly Mark[],
     decide: Decide,
-    options?: SubmitOptions,
+    startLimits?: StartLimits | null,
   ): Promise<SubmitResult>
 
   /** Ends the marks of this worker's earlier incarnations and of unregistered workers. @returns how many */

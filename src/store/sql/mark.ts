@@ -15,7 +15,7 @@ import { and, type Condition, NOTHING, exceptFor } from './conditions.ts'
 import type { Context, TablesContext } from './context.ts'
 import { furthest } from './inspection.ts'
 import { Isolation } from './isolate.ts'
-import { BATCH, mostAtOnce, submit } from './submit.ts'
+import { BATCH, submit } from './submit.ts'
 import { clearStaleMarks, sweep } from './take-over.ts'
 
 interface DueRow {
@@ -33,7 +33,7 @@ export function schedulingStore(context: TablesContext): SchedulingStore {
   return {
     submitsInParallel: dialect.writesInParallel,
 
-    mostAtOnce: () => mostAtOnce(context, submitting),
+    mostAtOnce: () => (dialect.writesInParallel ? context.database.mostAtOnce() : submitting.batch.rows()),
 
     async look(tasks) {
       const { now, turns } = dialect

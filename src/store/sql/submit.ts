@@ -64,14 +64,10 @@ export interface Submitting {
   readonly batch: Fitting
 }
 
-export function mostAtOnce({ database, dialect }: TablesContext, { batch }: Submitting): number {
-  return dialect.writesInParallel ? database.mostAtOnce() : batch.rows()
-}
-
 export async function submit(
   context: TablesContext,
   { isolation, batch }: Submitting,
-  [worker, marks, decide, { startLimits = null } = {}]: Parameters<SchedulingStore['submit']>,
+  [worker, marks, decide, startLimits = null]: Parameters<SchedulingStore['submit']>,
 ): Promise<SubmitResult> {
   const { isContended } = context.dialect
   const write = (some: readonly Mark[], how: How) =>
