@@ -7,7 +7,7 @@ import { checkedFlag, checkedInstant, checkedName } from './model/input.ts'
 import { isGoingOn } from './model/schedule.ts'
 import { SETTINGS } from './model/settings.ts'
 import type { Scope } from './scopes.ts'
-import type { FreezeStore } from './store/freeze-store.ts'
+import type { FreezeStore } from './store/store.ts'
 import type { Upcoming } from './views/upcoming.ts'
 
 /** What to freeze: everything that matches all of the given fields. */

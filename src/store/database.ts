@@ -2,6 +2,7 @@
  * The interface of every database: statements, transactions with retries, and the SQL dialect. Instants are UTC text,
  * `YYYY-MM-DD HH:MM:SS.mmm`, in parameters and results.
  */
+import type { PlacedTurn } from './executing-store.ts'
 
 /** A pool of mysql2, with promises or with callbacks. The pool's types differ between versions of the driver. */
 export interface MysqlPool {
@@ -107,11 +108,7 @@ export interface OpenOptions {
 export type BatchColumn = 'schedule id' | 'job id' | 'text' | 'long text' | 'integer' | 'instant'
 
 /** A group and a task with claimable jobs, and the lowest rank among these jobs: the columns of `Dialect.turns`. */
-export interface Turn {
-  readonly in_group: string
-  readonly claim_task: string
-  readonly claim_rank: number
-}
+export type Turn = Omit<PlacedTurn, 'behind'>
 
 export interface TurnSelection {
   /** Whether the given group itself is included (`>=`), or only later groups (`>`). */

@@ -84,12 +84,6 @@ export interface Counts<Name extends string> {
   readonly isExact: boolean
 }
 
-export interface MatchingIds {
-  readonly ids: readonly string[]
-  /** False if there are, or may be, more rows. */
-  readonly isComplete: boolean
-}
-
 /** A run, as shown in a sparkline. */
 export interface RecentRun extends Pick<Job, 'id' | 'state' | 'slot' | 'startedAt' | 'finishedAt'> {}
 
@@ -145,8 +139,12 @@ export interface ListStore {
    * @throws InvalidInputError when `after` does not match the order
    */
   jobs(query: Limited<JobQuery>, bounds?: ListBounds): Promise<ListPage<Listed<Job>>>
-  /** The ids of jobs, in the order of `jobs`. */
-  jobIds(conditions: JobConditions, limit: number, bounds?: ListBounds): Promise<MatchingIds>
+  /** The ids of jobs, in the order of `jobs`. `isComplete` is false if there are, or may be, more jobs. */
+  jobIds(
+    conditions: JobConditions,
+    limit: number,
+    bounds?: ListBounds,
+  ): Promise<{ readonly ids: readonly string[]; readonly isComplete: boolean }>
   scheduleCounts(conditions: ScheduleConditions, bounds?: ListBounds): Promise<Counts<ScheduleStatus>>
   jobCounts(conditions: JobConditions, bounds?: ListBounds): Promise<Counts<JobState>>
   /** The last runs and skips of each of these schedules, newest first. */

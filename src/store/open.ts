@@ -15,7 +15,7 @@ import { tablesContext } from './sql/context.ts'
 import { declaredStore } from './sql/declared.ts'
 import { executingStore } from './sql/executing.ts'
 import { freezeStore } from './sql/freezes.ts'
-import { inspectionStore } from './sql/inspection.ts'
+import { inspect } from './sql/inspection.ts'
 import { jobStore } from './sql/jobs.ts'
 import { listStore } from './sql/lists/lists.ts'
 import { retentionStore } from './sql/retention.ts'
@@ -101,7 +101,7 @@ export function storeOn(database: Database, prefix: string): Store {
     retention: retentionStore(context),
     freezes: freezeStore(context),
     lists: listStore(context),
-    inspection: { ...inspectionStore(context), schemaDrift: () => schemaDrift(database, prefix) },
+    inspection: { inspect: () => inspect(context), schemaDrift: () => schemaDrift(database, prefix) },
     longestWaitMs: () => database.longestWaitMs(),
     serverChanges: () => database.serverChanges(),
     close: () => database.close(),

@@ -22,11 +22,6 @@ interface VersionRow {
 
 type LiveRow = WorkerRow | VersionRow
 
-interface Selections {
-  readonly selections: readonly string[]
-  readonly params: readonly string[]
-}
-
 export function declaredStore(context: TablesContext): DeclaredStore {
   return {
     async sync(version, decide) {
@@ -91,7 +86,7 @@ async function noteVersion(context: Context, { name, hash, schedules }: SetVersi
 }
 
 /** Selects the declarations of the workers, and only those versions of the set that a worker may have. */
-function live({ tables }: Context, { name, hash }: SetVersion): Selections {
+function live({ tables }: Context, { name, hash }: SetVersion) {
   const { worker, declaredSet } = tables
   return {
     selections: [

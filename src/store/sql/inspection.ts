@@ -2,7 +2,6 @@ import { picked, PLAN_COLUMNS, SCHEDULE_COLUMNS } from '../../model/columns.ts'
 import { SETTINGS } from '../../model/settings.ts'
 import type { DoctorInput, DoctorSchedule } from '../../model/diagnosis.ts'
 import { isFrequent } from '../../model/doctor.ts'
-import type { InspectionStore } from '../inspection-store.ts'
 import { fromStored, fromText, toText } from '../../model/instant.ts'
 import { integerLiteral } from '../literals.ts'
 import type { FurthestSchedules } from '../scheduling-store.ts'
@@ -31,27 +30,23 @@ const SCHEDULE = {
 }
 const readSchedule = reader(SCHEDULE)
 
-export function inspectionStore(context: TablesContext): Omit<InspectionStore, 'schemaDrift'> {
+export async function inspect(context: TablesContext): Promise<DoctorInput> {
+  const clock = await clocks(context)
+  const store = workerStore(context)
+  const waiting = await waitingJobs(context)
+  // Read after the waiting jobs: a worker that has claimed some in the meantime is not idle.
+  const running = await store.running()
+  const { workers } = await store.list()
+  const active = await schedules(context)
   return {
-    async inspect() {
-      const clock = await clocks(context)
-      const store = workerStore(context)
-      const waiting = await waitingJobs(context)
-      // Read after the waiting jobs: a worker that has claimed some in the meantime is not idle.
-      const running = await store.running()
-      const { workers } = await store.list()
-      const active = await schedules(context)
-      return {
-        ...clock,
-        workers: workers.map((worker) => ({ ...worker, running: running.get(worker.id) ?? 0 })),
-        marks: await marks(context),
-        schedules: active,
-        behind: await behind(context, active, clock.now),
-        furthest: (await furthest(context, MAX_FURTHEST)).schedules,
-        waiting,
-        ...(await broken(context, clock.now)),
-      }
-    },
+    ...clock,
+    workers: workers.map((worker) => ({ ...worker, running: running.get(worker.id) ?? 0 })),
+    marks: await marks(context),
+    schedules: active,
+    behind: await behind(context, active, clock.now),
+    furthest: (await furthest(context, MAX_FURTHEST)).schedules,
+    waiting,
+    ...(await broken(context, clock.now)),
   }
 }
 

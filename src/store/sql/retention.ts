@@ -1,7 +1,7 @@
 import { FINAL_STATES, type JobState } from '../../model/states.ts'
 import { toText } from '../../model/instant.ts'
 import { integerLiteral, placeholders } from '../literals.ts'
-import type { RetentionStore } from '../retention-store.ts'
+import type { RetentionStore } from '../store.ts'
 import { lockIds } from './by-key.ts'
 import { FINAL } from './conditions.ts'
 import { readClock, type TablesContext } from './context.ts'
