@@ -76,7 +76,7 @@ export async function pendingStatements(
   if (applied === null && !isNew) await refuseForeignTables(database, dialect, prefix)
   const pending = stepsOf(database, prefix).filter(({ name }) => applied?.has(name) !== true)
   const record = (name: string, lowest: string | null) =>
-    dialect.withLiterals(recording(dialect, prefix), recorded(name, lowest))
+    dialect.withLiterals(...recording(dialect, prefix, name, lowest))
   const complete = (statement: string) => dialect.withLiterals(statement, []).replace(/;$/, '')
   return [
     ...(applied === null ? [complete(bookkeeping(dialect, prefix))] : []),
@@ -94,12 +94,11 @@ function bookkeeping(dialect: Dialect, prefix: string): string {
 )${dialect.schema.tableOptions}`
 }
 
-function recording(dialect: Dialect, prefix: string): string {
-  return `INSERT INTO ${tables(prefix, dialect).migration} (name, applied, lowest) VALUES (?, ?, ?)`
-}
-
-function recorded(name: string, lowest: string | null): [string, string, string | null] {
-  return [name, new Date().toISOString(), lowest]
+function recording(dialect: Dialect, prefix: string, name: string, lowest: string | null) {
+  return [
+    `INSERT INTO ${tables(prefix, dialect).migration} (name, applied, lowest) VALUES (?, ?, ?)`,
+    [name, new Date().toISOString(), lowest],
+  ] as const
 }
 
 /** @returns the steps that another process applied in the meantime */
@@ -118,7 +117,7 @@ async function begin(sql: Sql, dialect: Dialect, prefix: string): Promise<Readon
 async function apply(sql: Sql, dialect: Dialect, prefix: string, step: Step): Promise<void> {
   const record = async (name: string, lowest: string | null) => {
     try {
-      await sql.run(recording(dialect, prefix), recorded(name, lowest))
+      await sql.run(...recording(dialect, prefix, name, lowest))
     } catch (error) {
       if (!dialect.isDuplicate(error)) throw error
     }
