@@ -64,12 +64,8 @@ export function expressions({ instant }: Dialect, columns: Columns): string[] {
   return ['id', ...selected]
 }
 
-export function plannableExpressions(dialect: Dialect): string[] {
-  return [...expressions(dialect, PLANNABLE), 'definition', `${dialect.now} AS clock`]
-}
-
 export function plannableColumns(dialect: Dialect): string {
-  return plannableExpressions(dialect).join(', ')
+  return [...expressions(dialect, PLANNABLE), 'definition', `${dialect.now} AS clock`].join(', ')
 }
 
 export function scheduleExpressions(dialect: Dialect): string[] {
@@ -174,8 +170,8 @@ function valueOf(column: Column, stored: unknown): unknown {
 }
 
 const readPlanning = reader(PLANNING_COLUMNS)
-const readSchedule = reader(SCHEDULE)
-const readJob = reader(JOB)
+export const toSchedule: (row: ScheduleRow) => StoredSchedule = reader(SCHEDULE)
+export const toJob: (row: JobRow) => Job = reader(JOB)
 
 export function toPlannable(row: PlannableRow): Plannable {
   const planned = row.planned_from === null ? null : splitPlannedFrom(row.planned_from)
@@ -207,14 +203,6 @@ export function splitPlannedFrom(text: string) {
   const planned = isByHand ? text.slice(0, -BY_HAND.length) : text
   const bar = planned.lastIndexOf('|')
   return { definition: planned.slice(0, bar), run: fromText(planned.slice(bar + 1)), isByHand }
-}
-
-export function toSchedule(row: ScheduleRow): StoredSchedule {
-  return readSchedule(row)
-}
-
-export function toJob(row: JobRow): Job {
-  return readJob(row)
 }
 
 const COLUMNS = [
