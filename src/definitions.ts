@@ -12,7 +12,7 @@ import {
 import { isBuiltIn, type Task } from './model/task.ts'
 import { type AnyDeclaration, type DeclaredSet, DeclaredSets, type OnRemoved } from './schedules/declared.ts'
 import type { SettingsContext } from './schedules/settings.ts'
-import type { RetentionStore } from './store/retention-store.ts'
+import type { RetentionStore } from './store/store.ts'
 
 /** The handlers and sets that the application declares before it calls `start`, and Kalends' own housekeeping. */
 export class Definitions {

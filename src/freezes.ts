@@ -7,7 +7,7 @@ import { isGoingOn } from './model/schedule.ts'
 import { SETTINGS } from './model/settings.ts'
 import type { Jobs } from './jobs/jobs.ts'
 import type { Schedules } from './schedules/schedules.ts'
-import type { FreezeStore } from './store/freeze-store.ts'
+import type { FreezeStore } from './store/store.ts'
 import type { Upcoming } from './views/upcoming.ts'
 import type { Views } from './views/views.ts'
 

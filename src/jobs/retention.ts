@@ -2,7 +2,7 @@ import { checkKeys, namesOf } from '../keys.ts'
 import { checkedWhole, spanOption } from '../model/input.ts'
 import type { StandardSchema } from '../model/standard-schema.ts'
 import { task } from '../model/task.ts'
-import type { Retention, RetentionStore } from '../store/retention-store.ts'
+import type { Retention, RetentionStore } from '../store/store.ts'
 
 /** How long final jobs and their logs are kept. */
 export interface RetentionOptions {

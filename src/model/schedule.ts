@@ -42,15 +42,6 @@ export const DEFAULT_SETTINGS: Omit<ScheduleSettings, 'task' | 'timer'> = {
 
 const STORED = [...SETTING_NAMES, 'declaredBy' as const].toSorted()
 
-/** A schedule after a change to its settings. */
-export function withSettings(
-  current: StoredSchedule,
-  { args, ...changes }: Partial<ScheduleSettings>,
-): StoredSchedule {
-  const value: unknown = args === undefined ? current.args : JSON.parse(args)
-  return { ...current, ...changes, args: value }
-}
-
 /** `status` is computed as in the column of that name. */
 export function stateOf({
   enabled,

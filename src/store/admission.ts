@@ -5,25 +5,9 @@
 import { OverloadedError } from '../errors.ts'
 import type { Database } from './database.ts'
 
-export interface AdmissionLimits {
-  /** Maximum number of statements and transactions that run at the same time. */
-  readonly atOnce: number
-  /** Maximum number of statements and transactions that may wait. */
-  readonly waiting: number
-  /** Maximum time that a statement or transaction may wait. */
-  readonly waitMs: number
-}
-
-/** The time limit for a statement of the API. */
-export const API_STATEMENT_MS = 5000
-const WAITING = { waiting: 64, waitMs: 5000 }
-
-/** Wraps a database and limits concurrent work. Each method of the result can throw an OverloadedError. */
-export function admitted(
-  database: Database,
-  limits: Pick<AdmissionLimits, 'atOnce'> & Partial<AdmissionLimits>,
-): Database {
-  const admit = admission({ ...WAITING, ...limits })
+/** Each method of the result can throw an OverloadedError. */
+export function admitted(database: Database, atOnce: number, waiting = 64, waitMs = 5000): Database {
+  const admit = admission(atOnce, waiting, waitMs)
   return {
     dialect: database.dialect,
     rows: (text, params) => admit(() => database.rows(text, params)),
@@ -37,8 +21,7 @@ export function admitted(
   }
 }
 
-/** A function that runs work within the limits. */
-function admission({ atOnce, waiting, waitMs }: AdmissionLimits) {
+function admission(atOnce: number, waiting: number, waitMs: number) {
   const queue = new Set<() => void>()
   let active = 0
   const wait = (): Promise<void> => {

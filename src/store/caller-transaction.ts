@@ -2,7 +2,6 @@ import { InvalidInputError } from '../errors.ts'
 import type { Dialect, Sql, SqlValue } from './database.ts'
 import type { Transaction } from './job-store.ts'
 
-/** Runs a statement in the transaction. @returns what the driver returns */
 type Execute = (statement: string, reads: boolean) => unknown
 
 /** The only text in a row of `select`: a JSON object; see `Dialect.encoded`. */
@@ -29,8 +28,7 @@ export function callerTransaction(
   const executed = async (text: string, params: readonly SqlValue[], reads: boolean) => {
     checked ??= dialect.checkTransaction?.((statement) => execute(statement, true))
     await checked
-    // This is checked before each statement, because the application may have ended the transaction meanwhile if its
-    // driver is synchronous.
+    // Checked before each statement: with a synchronous driver, the application may have ended the transaction meanwhile.
     if (isIdle(transaction)) throw noTransaction()
     try {
       // Uses literals, because drivers pass parameters in different ways.
@@ -52,7 +50,6 @@ export function callerTransaction(
   }
 }
 
-/** The last write in each transaction. */
 const turns = new WeakMap<object, Promise<unknown>>()
 
 /**
@@ -146,7 +143,6 @@ function textIn(row: unknown, depth = DEEPEST_TEXT): string {
   return textIn(Object.values(row)[0], depth - 1)
 }
 
-/** An error and its chain of causes. */
 function withCauses(error: unknown, most = 10): unknown[] {
   if (error === undefined || most === 0) return []
   return [error, ...withCauses(error instanceof Error ? error.cause : undefined, most - 1)]
@@ -175,10 +171,7 @@ function propertyOf(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined
 }
 
-/**
- * A pool, or a drizzle database that uses one, may run each statement on a different connection, so it is not a
- * transaction.
- */
+/** A pool, or a drizzle database on one, may run each statement on a different connection. */
 function isPool(given: object): boolean {
   const client = '$client' in given ? given.$client : given
   return typeof client === 'object' && client !== null && 'getConnection' in client

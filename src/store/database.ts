@@ -2,6 +2,7 @@
  * The interface of every database: statements, transactions with retries, and the SQL dialect. Instants are UTC text,
  * `YYYY-MM-DD HH:MM:SS.mmm`, in parameters and results.
  */
+import type { PlacedTurn } from './executing-store.ts'
 
 /** A pool of mysql2, with promises or with callbacks. The pool's types differ between versions of the driver. */
 export interface MysqlPool {
@@ -81,9 +82,8 @@ export interface Database extends Sql {
   exclusively<Result>(name: string, work: (sql: Sql) => Promise<Result>): Promise<Result>
   /** Maximum number of rows that one transaction should write; Infinity means no limit. */
   mostAtOnce(): number
-  /** How long the longest-waiting piece of work has waited for a connection, or 0 if nothing waits. */
+  /** See `Store`. */
   longestWaitMs(): number
-  /** See `Store.serverChanges`. */
   serverChanges(): number
   close(): Promise<void>
 }
@@ -91,22 +91,16 @@ export interface Database extends Sql {
 /** The message of the ConflictError that every use after `close` throws. */
 export const CLOSED = 'This Kalends was stopped, so its connections are closed; open another one'
 
-/** The same database, once for each use. */
 export interface Databases extends Readonly<Record<Use, Database>> {
   readonly close: () => Promise<void>
 }
 
-/** The options with which a dialect opens a database. */
 export interface OpenOptions {
-  /** Milliseconds after which a connection that is still busy with one piece of work is destroyed. */
+  /** Milliseconds after which a connection that is busy with one piece of work is destroyed; default: one minute. */
   readonly longestUseMs?: number | undefined
-  /** Maximum number of connections to a server. */
   readonly connections?: number | undefined
-  /** The database on the server that contains the tables. Default: the database of the target. */
   readonly schema?: string | undefined
-  /** Whether to create `schema` if it does not exist. */
   readonly createsSchema?: boolean | undefined
-  /** The database's clock, for tests that control time; SQLite only. */
   readonly clock?: (() => Date) | null | undefined
 }
 
@@ -114,11 +108,7 @@ export interface OpenOptions {
 export type BatchColumn = 'schedule id' | 'job id' | 'text' | 'long text' | 'integer' | 'instant'
 
 /** A group and a task with claimable jobs, and the lowest rank among these jobs: the columns of `Dialect.turns`. */
-export interface Turn {
-  readonly in_group: string
-  readonly claim_task: string
-  readonly claim_rank: number
-}
+export type Turn = Omit<PlacedTurn, 'behind'>
 
 export interface TurnSelection {
   /** Whether the given group itself is included (`>=`), or only later groups (`>`). */
@@ -128,20 +118,8 @@ export interface TurnSelection {
   readonly limit: number
 }
 
-/** An UPDATE of the rows whose `id` is in a batch. In the assignments, `t` is the row and `b` is the batch. */
-export interface BatchUpdate {
-  /** A quoted table name. */
-  readonly table: string
-  /** A table expression; see `batch`. */
-  readonly batch: string
-  readonly assignments: Readonly<Record<string, string>>
-}
-
-/** A SQL dialect: the expressions that the shared statements need, and its own version of some operations. */
 export interface Dialect {
   readonly name: 'mysql' | 'sqlite'
-  /** Quotes the name of an index. */
-  readonly quoted: (name: string) => string
   /** Quotes the name of a table. If the tables have their own schema, its name comes first. */
   readonly table: (name: string) => string
 
@@ -154,7 +132,6 @@ export interface Dialect {
   readonly storedValue: string
   /** Expression: the database's clock. */
   readonly now: string
-  /** Expression: the database's clock plus a number of ms. */
   readonly nowPlus: (ms: number) => string
   /** Expression: an instant as normalised text, even if it was written manually in another format. */
   readonly instant: (column: string) => string
@@ -164,10 +141,7 @@ export interface Dialect {
    * small table, but a scan waits for every row that another transaction has locked.
    */
   readonly found: (table: string, by: { readonly index: string } | 'key') => string
-  /**
-   * Joins each row of a table expression with the table row that has the same key, in the order of the table
-   * expression.
-   */
+  /** Joins each row of a table expression with the row of the table that has this key, in the order of the former. */
   readonly joinedByKey: (rows: string, table: string, as: string, key: string) => string
   /** The end of a SELECT that locks its rows; `skip` leaves out locked rows instead of waiting for them. */
   readonly locked: (how: 'wait' | 'skip') => string
@@ -175,7 +149,12 @@ export interface Dialect {
   readonly union: (selections: readonly string[]) => string
   /** A batch of objects, passed as one JSON parameter, as a table. */
   readonly batch: (columns: Readonly<Record<string, BatchColumn>>) => string
-  readonly updateFromBatch: (update: BatchUpdate) => string
+  /** An UPDATE of the rows whose `id` is in a batch. In the assignments, `t` is the row and `b` is the batch. */
+  readonly updateFromBatch: (
+    table: string,
+    batch: string,
+    assignments: Readonly<Record<string, string>>,
+  ) => string
   /**
    * Whether a CASE with several hundred keys is cheaper than a batch with one value for each key. [On MariaDB, a CASE
    * saves 6 of 90 µs per outcome; on SQLite, it costs 3 µs more.]
@@ -196,26 +175,14 @@ export interface Dialect {
   /** Replaces parameters with literals that have the same meaning in every session. */
   readonly withLiterals: (text: string, params: readonly SqlValue[]) => string
 
-  /**
-   * Whether two transactions can write different rows at the same time. If not, one transaction waits for the other to
-   * end.
-   */
+  /** Whether two transactions can write different rows at the same time. */
   readonly writesInParallel: boolean
-  /** Whether the error means that a row with that key already exists. */
   readonly isDuplicate: (error: unknown) => boolean
-  /**
-   * Whether the statement failed because other transactions have locked rows, not because the database is unavailable.
-   * Fewer rows may succeed.
-   */
+  /** Whether the statement failed because other transactions have locked rows. Fewer rows may succeed. */
   readonly isContended: (error: unknown) => boolean
   /** Whether a statement waited for a lock until its timeout. */
   readonly isLockWait: (error: unknown) => boolean
-  /**
-   * Checks that the application has started a transaction in the database that Kalends uses, and that its session
-   * stores values unchanged.
-   *
-   * @throws InvalidInputError that explains what to do
-   */
+  /** @throws InvalidInputError unless a transaction is open in our database, and its session stores values unchanged */
   readonly checkTransaction?: (execute: (statement: string) => unknown) => Promise<void>
   /**
    * A token for each table, given by its quoted name; a token changes whenever its table changes. Two changes within

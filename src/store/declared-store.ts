@@ -5,7 +5,6 @@ import type { NewSchedule } from './schedule-store.ts'
 export interface SetVersion {
   readonly name: string
   readonly hash: string
-  /** The ids that this version declares. */
   readonly schedules: readonly string[]
 }
 

@@ -19,7 +19,6 @@ export class CallbackTooSlowError extends StoreUnavailableError {}
  */
 export class TransactionEndedError extends StoreUnavailableError {}
 
-/** The entries that were not written. */
 export interface PartialWrite<Item> {
   /** Entries that were locked by other transactions, or not written because of an error; write them again. */
   readonly left: readonly Item[]
@@ -27,7 +26,6 @@ export interface PartialWrite<Item> {
   readonly refused: readonly Refusal<Item>[]
 }
 
-/** A line that a handler logged. */
 export type NewLogLine = Values<typeof LOG_COLUMNS>
 
 /** The progress of a running job. It is written only if the worker still holds the job. */
@@ -56,18 +54,15 @@ export const claimedAs = (queue: string): string => ` ${queue}`
 export const isTask = (registered: string): boolean =>
   registered !== EVERY_TASK && !registered.startsWith(' ')
 
-/** The properties of an external queue that the store knows. */
 export interface HandOverQueue {
   readonly name: string
   /** Whether the queue reports the outcome of a job; otherwise, the hand-over finishes the job. */
   readonly reports: boolean
   /** The queue must report the outcome within this time after the hand-over, unless the job sets its own `timeout`. */
   readonly timeoutMs: number
-  /** How long `submit` may take. */
   readonly deadlineMs: number
 }
 
-/** An attempt that ended, and the outcome of its job. */
 export interface SettledAttempt {
   readonly id: string
   readonly task: string
@@ -113,7 +108,6 @@ export interface PlacedTurn {
   readonly behind: string
 }
 
-/** The state that one claim passes to the next. */
 export interface ClaimCursor {
   /**
    * The next claim continues each of these turns after its last job. Only a claim without turns sees new freezes, and
@@ -126,11 +120,7 @@ export interface ClaimCursor {
 }
 
 export interface ExecutingStore {
-  /**
-   * Makes waiting jobs claimable once their time has come.
-   *
-   * @returns how many jobs became claimable
-   */
+  /** Makes waiting jobs claimable once their time has come. @returns how many became claimable */
   promoteDue(limit: number, onRefused?: OnRefused): Promise<number>
 
   /**
@@ -152,7 +142,7 @@ export interface ExecutingStore {
   /** Makes claims skip a job that this worker cannot start, until the job's back-off ends. */
   leaveOut(job: ClaimedJob): void
 
-  /** The number of jobs that are left out because the database rejected them or this worker cannot start them. */
+  /** The number of jobs that the database rejected or that this worker cannot start. */
   leftOut(): number
 
   /**
@@ -177,7 +167,6 @@ export interface ExecutingStore {
    * Sends the jobs of these tasks to this external queue from now on, including jobs that wait without a queue. Tasks
    * that no registered worker still names for this queue go back to Kalends.
    *
-   * @param worker  the id of this worker
    * @param tasks  their names, or `EVERY_TASK`
    * @returns the tasks that a registered worker sends to another queue, where they stay
    */
@@ -220,9 +209,6 @@ export interface ExecutingStore {
   /** This worker's running jobs, as attempts to be settled as released. */
   held(worker: string): Promise<UnsettledAttempt[]>
 
-  /**
-   * Running jobs whose worker is no longer registered, and jobs whose external queue should have reported their
-   * outcome.
-   */
+  /** Running jobs whose worker is no longer registered, and jobs whose external queue did not report in time. */
   orphans(limit: number): Promise<UnsettledAttempt[]>
 }

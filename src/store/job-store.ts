@@ -40,7 +40,7 @@ export interface FinishedRun {
   readonly result: string | null
 }
 
-/** The operations on jobs that users and application code can run. */
+/** Each `decide` receives the locked job. If it returns null, the job is unchanged; if it throws, nothing is written. */
 export interface JobStore {
   /** The same store, limited to the rows of an owner. Ids are in the form that this owner uses. */
   ownedBy(owner: Owner): JobStore
@@ -60,12 +60,7 @@ export interface JobStore {
   get(id: string): Promise<Job | null>
   /** @returns the ids for which this owner has a job */
   existing(ids: readonly string[]): Promise<string[]>
-  /**
-   * Cancels a job, or asks its worker to stop it.
-   *
-   * @param decide  receives the locked job; if it returns null, the job is unchanged. If it throws, nothing is written.
-   * @returns the job afterwards; null when the job does not exist
-   */
+  /** Cancels a job, or asks its worker to stop it. @returns the job afterwards; null when it does not exist */
   cancel(
     id: string,
     decide: (job: Pick<Job, 'task' | 'state'>) => 'cancel' | 'request stop' | null,
@@ -73,7 +68,6 @@ export interface JobStore {
   /**
    * Finishes a job of an external queue.
    *
-   * @param decide  receives the locked job; if it returns null, the job is unchanged. If it throws, nothing is written.
    * @param times  of the run, as the queue knows them; null means the time of the hand-over and now
    * @returns the job afterwards, and its outcome if this call wrote it; null when the job does not exist
    */
@@ -82,13 +76,7 @@ export interface JobStore {
     decide: (job: Pick<Job, 'state' | 'queue'>) => FinishedRun | null,
     times: { readonly startedAt: Date | null; readonly finishedAt: Date | null },
   ): Promise<{ readonly job: Job; readonly settled: SettledAttempt | null } | null>
-  /**
-   * Runs a final job again, from its first attempt.
-   *
-   * @param decide  receives the locked job. `exclusive`: no other job of its schedule may run at the same time. If it
-   *   throws, nothing is written.
-   * @returns as `cancel`
-   */
+  /** Runs a final job again, from its first attempt. If `exclusive`, no other job of its schedule runs meanwhile. */
   retry(id: string, decide: (job: JobToRetry) => { readonly exclusive: boolean }): Promise<Job | null>
   /** The number of this owner's jobs that are not final, counted up to `most`. */
   countOpen(most: number): Promise<number>

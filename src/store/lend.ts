@@ -1,19 +1,15 @@
-/** Lends the connection of an open transaction to application code. */
 import { randomBytes } from 'node:crypto'
 import { ConflictError, messageOf } from '../errors.ts'
 import type { Lend, Sql } from './database.ts'
 import { CallbackError, CallbackTooSlowError, TransactionEndedError } from './executing-store.ts'
 
 export interface LenderOptions {
-  /** The driver's connection. */
   readonly connection: object
-  /** Whether the error means that the savepoint does not exist. */
   readonly isNoSavepoint: (error: unknown) => boolean
   /** The connection may still be busy with a statement of the callback. */
   readonly abandon: () => void
 }
 
-/** Driver methods that end a transaction. */
 const ENDS_THE_TRANSACTION: ReadonlySet<unknown> = new Set([
   'beginTransaction',
   'changeUser',
@@ -34,7 +30,6 @@ function endsTheTransaction(name: unknown, [first]: readonly unknown[]): boolean
   return typeof text === 'string' && ENDS.test(text)
 }
 
-/** @param sql  runs statements in the same transaction */
 export function lender(
   { run }: Pick<Sql, 'run'>,
   { connection, isNoSavepoint, abandon }: LenderOptions,
@@ -99,9 +94,7 @@ async function whileOpen<Result>(
   return first
 }
 
-/**
- * Wraps the connection, so that its methods and prepared statements work only in the transaction, and cannot end it.
- */
+/** The methods and prepared statements of the result work only in the transaction, and cannot end it. */
 function guarded<Guarded extends object>(target: Guarded, isOpen: () => boolean): Guarded {
   return new Proxy(target, {
     get(of, name) {

@@ -21,7 +21,6 @@ export interface ListBounds {
  */
 export const LIST_BOUNDS: ListBounds = { countUpTo: 10_000, searchWithin: 100_000, searchMs: 2000 }
 
-/** All rows are searched. */
 export const NO_BOUNDS: ListBounds = { ...LIST_BOUNDS, searchWithin: Infinity, searchMs: Infinity }
 
 /** The conditions that schedules must match; omitted conditions match all schedules. */
@@ -85,13 +84,6 @@ export interface Counts<Name extends string> {
   readonly isExact: boolean
 }
 
-/** The ids of rows that match some conditions. */
-export interface MatchingIds {
-  readonly ids: readonly string[]
-  /** False if there are, or may be, more rows. */
-  readonly isComplete: boolean
-}
-
 /** A run, as shown in a sparkline. */
 export interface RecentRun extends Pick<Job, 'id' | 'state' | 'slot' | 'startedAt' | 'finishedAt'> {}
 
@@ -137,7 +129,6 @@ export interface ChangeTokens {
 
 /** Lists, counts and overviews. Their cost is bounded, regardless of the size of the tables. */
 export interface ListStore {
-  /** The same store, limited to the rows of an owner. Ids are in the form that this owner uses. */
   ownedBy(owner: Owner): ListStore
   /** @throws InvalidInputError when `after` does not match the order */
   schedules(query: Limited<ScheduleQuery>, bounds?: ListBounds): Promise<ListPage<Listed<Schedule>>>
@@ -148,8 +139,12 @@ export interface ListStore {
    * @throws InvalidInputError when `after` does not match the order
    */
   jobs(query: Limited<JobQuery>, bounds?: ListBounds): Promise<ListPage<Listed<Job>>>
-  /** The ids of jobs, in the order of `jobs`. */
-  jobIds(conditions: JobConditions, limit: number, bounds?: ListBounds): Promise<MatchingIds>
+  /** The ids of jobs, in the order of `jobs`. `isComplete` is false if there are, or may be, more jobs. */
+  jobIds(
+    conditions: JobConditions,
+    limit: number,
+    bounds?: ListBounds,
+  ): Promise<{ readonly ids: readonly string[]; readonly isComplete: boolean }>
   scheduleCounts(conditions: ScheduleConditions, bounds?: ListBounds): Promise<Counts<ScheduleStatus>>
   jobCounts(conditions: JobConditions, bounds?: ListBounds): Promise<Counts<JobState>>
   /** The last runs and skips of each of these schedules, newest first. */

@@ -4,6 +4,9 @@ import type { SqlValue } from './database.ts'
 export const JOB_ID = '{job id}?'
 export const STORED_VALUE = '{value}?'
 
+/** The name of a table or an index. */
+export const quoted = (name: string): string => `\`${name}\``
+
 type TextLiteral = (value: string, placeholder: string) => string
 
 /** Replaces each `?` of a statement with its value. */
@@ -42,7 +45,6 @@ export function integerLiteral(value: number): string {
   return String(value)
 }
 
-/** Shows only numbers, because a string could be SQL. */
 function shown(value: unknown): string {
   return typeof value === 'number' ? String(value) : `a value of type ${typeof value}`
 }

@@ -8,9 +8,8 @@ import { MIGRATIONS } from '../generated/migrations.ts'
 import { PARTS } from '../generated/parts.ts'
 import { type SchemaDrift, VIEW } from '../model/schema-drift.ts'
 import type { Database, Dialect, Sql } from './database.ts'
-import { lowestVersion } from './sql/lowest-version.ts'
 import { TABLE_NAMES, tables } from './sql/tables.ts'
-import { versionProblem } from '../model/version.ts'
+import { newest, versionProblem } from '../model/version.ts'
 
 /**
  * The lowest version that may use the tables once a migration has started. A migration without an entry does not change
@@ -19,11 +18,9 @@ import { versionProblem } from '../model/version.ts'
 const LOWEST_VERSIONS: Readonly<Record<string, string>> = { '0000_first': '0.1.0' }
 
 export interface Migration {
-  /** The name of the migration's file, such as `0000_first`. */
   readonly tag: string
   /** Names of tables, indexes and constraints start with `{prefix}`. */
   readonly statements: readonly string[]
-  /** The lowest version of Kalends that can use the tables; null means unchanged. */
   readonly lowestVersion: string | null
 }
 
@@ -31,13 +28,11 @@ interface Step {
   /** `0000_first/3`: the migration and the number of its statement. */
   readonly name: string
   readonly statement: string
-  /** The lowest version of Kalends that can use the tables once this step has started; null means unchanged. */
   readonly lowest: string | null
 }
 
 /**
  * @param onStep  called before each statement; on large tables, a statement may take a long time
- * @param migrations  in order; default: those in drizzle/
  * @returns the migrations that were applied; empty when the tables were up to date
  * @throws SchemaError when the application has a table with the name of one of Kalends' tables
  */
@@ -69,7 +64,6 @@ export async function migrate(
  * The statements that `migrate` would run, each complete, for a deployment that runs them itself.
  *
  * @param isNew  whether the schema or file of the tables does not exist yet, so nothing is read from `database`
- * @returns no statements when the tables are up to date
  * @throws SchemaError when the application has a table with the name of one of Kalends' tables
  */
 export async function pendingStatements(
@@ -82,7 +76,7 @@ export async function pendingStatements(
   if (applied === null && !isNew) await refuseForeignTables(database, dialect, prefix)
   const pending = stepsOf(database, prefix).filter(({ name }) => applied?.has(name) !== true)
   const record = (name: string, lowest: string | null) =>
-    dialect.withLiterals(recording(dialect, prefix), recorded(name, lowest))
+    dialect.withLiterals(...recording(dialect, prefix, name, lowest))
   const complete = (statement: string) => dialect.withLiterals(statement, []).replace(/;$/, '')
   return [
     ...(applied === null ? [complete(bookkeeping(dialect, prefix))] : []),
@@ -100,13 +94,11 @@ function bookkeeping(dialect: Dialect, prefix: string): string {
 )${dialect.schema.tableOptions}`
 }
 
-function recording(dialect: Dialect, prefix: string): string {
-  return `INSERT INTO ${tables(prefix, dialect).migration} (name, applied, lowest) VALUES (?, ?, ?)`
-}
-
-/** The parameters of `recording`. */
-function recorded(name: string, lowest: string | null): [string, string, string | null] {
-  return [name, new Date().toISOString(), lowest]
+function recording(dialect: Dialect, prefix: string, name: string, lowest: string | null) {
+  return [
+    `INSERT INTO ${tables(prefix, dialect).migration} (name, applied, lowest) VALUES (?, ?, ?)`,
+    [name, new Date().toISOString(), lowest],
+  ] as const
 }
 
 /** @returns the steps that another process applied in the meantime */
@@ -125,7 +117,7 @@ async function begin(sql: Sql, dialect: Dialect, prefix: string): Promise<Readon
 async function apply(sql: Sql, dialect: Dialect, prefix: string, step: Step): Promise<void> {
   const record = async (name: string, lowest: string | null) => {
     try {
-      await sql.run(recording(dialect, prefix), recorded(name, lowest))
+      await sql.run(...recording(dialect, prefix, name, lowest))
     } catch (error) {
       if (!dialect.isDuplicate(error)) throw error
     }
@@ -148,18 +140,20 @@ export async function checkVersion(database: Database, prefix: string): Promise<
 }
 
 async function tablesVersionProblem(database: Database, prefix: string): Promise<string | null> {
-  const isMigrated = (await appliedSteps(database, database.dialect, prefix)) !== null
-  return isMigrated ? versionProblem(await lowestVersion(database, tables(prefix, database.dialect))) : null
+  const { dialect } = database
+  if ((await appliedSteps(database, dialect, prefix)) === null) return null
+  const rows = await database.rows<{ lowest: string }>(
+    `SELECT lowest FROM ${tables(prefix, dialect).migration} WHERE lowest IS NOT NULL`,
+  )
+  return versionProblem(newest(rows.map((row) => row.lowest)))
 }
 
 /** @throws SchemaError when the tables do not match this version */
 export async function checkMigrated(database: Database, prefix: string): Promise<void> {
-  const applied = await appliedSteps(database, database.dialect, prefix)
-  const steps = stepsOf(database, prefix)
-  const missing = steps.filter((step) => applied?.has(step.name) !== true)
-  if (missing.length > 0)
+  const { length } = await pendingSteps(database, prefix)
+  if (length > 0)
     throw new SchemaError(
-      `The tables of Kalends are missing or older than this version: ${missing.length} step(s) are pending; run 'kalends migrate', or open with migrate: true`,
+      `The tables of Kalends are missing or older than this version: ${length} step(s) are pending; run 'kalends migrate', or open with migrate: true`,
     )
 }
 
@@ -187,12 +181,9 @@ async function wrongEngines(database: Database, prefix: string): Promise<SchemaD
   return found.map(({ name, engine }) => ({ table: name, engine }))
 }
 
-/** The differences between the tables and those that the migrations create: pending migrations and missing parts. */
 export async function schemaDrift(database: Database, prefix: string): Promise<SchemaDrift> {
   const { name, schema } = database.dialect
-  const steps = stepsOf(database, prefix)
-  const applied = await appliedSteps(database, database.dialect, prefix)
-  const pending = steps.filter((step) => applied?.has(step.name) !== true)
+  const pending = await pendingSteps(database, prefix)
   const parts = await schema.parts(database, tableNames(prefix))
   // Some servers store table names in lower case.
   const there = new Set(parts.map((part) => part.toLowerCase()))
@@ -204,6 +195,11 @@ export async function schemaDrift(database: Database, prefix: string): Promise<S
     engines: await wrongEngines(database, prefix),
     version: await tablesVersionProblem(database, prefix),
   }
+}
+
+async function pendingSteps(database: Database, prefix: string): Promise<Step[]> {
+  const applied = await appliedSteps(database, database.dialect, prefix)
+  return stepsOf(database, prefix).filter(({ name }) => applied?.has(name) !== true)
 }
 
 function tableNames(prefix: string): string[] {

@@ -1,4 +1,3 @@
-/** Opens a database: from a URL, or with the configuration of the application's pool. */
 import { existsSync } from 'node:fs'
 import { InvalidInputError, SchemaError } from '../errors.ts'
 import { checkKeys, namesOf } from '../keys.ts'
@@ -16,7 +15,7 @@ import { tablesContext } from './sql/context.ts'
 import { declaredStore } from './sql/declared.ts'
 import { executingStore } from './sql/executing.ts'
 import { freezeStore } from './sql/freezes.ts'
-import { inspectionStore } from './sql/inspection.ts'
+import { inspect } from './sql/inspection.ts'
 import { jobStore } from './sql/jobs.ts'
 import { listStore } from './sql/lists/lists.ts'
 import { retentionStore } from './sql/retention.ts'
@@ -102,7 +101,7 @@ export function storeOn(database: Database, prefix: string): Store {
     retention: retentionStore(context),
     freezes: freezeStore(context),
     lists: listStore(context),
-    inspection: { ...inspectionStore(context), schemaDrift: () => schemaDrift(database, prefix) },
+    inspection: { inspect: () => inspect(context), schemaDrift: () => schemaDrift(database, prefix) },
     longestWaitMs: () => database.longestWaitMs(),
     serverChanges: () => database.serverChanges(),
     close: () => database.close(),
@@ -223,7 +222,6 @@ function pathIn(url: string): string | null {
 
 const NO_SQLITE = 'SQLite needs its driver, the package libsql, in addition to kalends: npm install libsql'
 
-/** Whether the error says that a package is not installed. */
 function isMissing(error: unknown, name: string): boolean {
   if (!(error instanceof Error) || !('code' in error)) return false
   const isNotFound = error.code === 'ERR_MODULE_NOT_FOUND' || error.code === 'MODULE_NOT_FOUND'

@@ -1,5 +1,3 @@
-/** Rows that the database rejects. */
-
 /** A row that the database rejected. */
 export interface Refusal<Item> {
   readonly item: Item

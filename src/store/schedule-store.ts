@@ -5,7 +5,6 @@ import type { OpenJobs, Plan, Plannable } from '../model/planning.ts'
 import type { Schedule, ScheduleSettings } from '../model/schedule.ts'
 import type { Transaction } from './job-store.ts'
 
-/** A schedule to create. */
 export interface NewSchedule {
   /** The stored id. */
   readonly id: string
@@ -14,7 +13,6 @@ export interface NewSchedule {
   readonly isDue: IsDue | null
 }
 
-/** How a schedule is paused. */
 export interface Pause {
   readonly reason: string | null
   /** What happens to the schedule's waiting and blocked jobs. */
@@ -33,23 +31,14 @@ export type PlanEdit = (schedule: Plannable, now: Date, open: OpenJobs) => Plan 
 /** Receives the locked row before it is written. If it throws, the row is not written. */
 export type Check<Row> = (current: Row) => void
 
-/**
- * The operations on schedules that users and application code can run. If a write has no `plan`, a scheduler plans the
- * row.
- */
+/** If a write has no `plan`, a scheduler plans the row. */
 export interface ScheduleStore {
-  /** The same store, limited to the rows of an owner. Ids are in the form that this owner uses. */
   ownedBy(owner: Owner): ScheduleStore
   /** See `JobStore.in`. */
   in(transaction: Transaction): ScheduleStore
   /** @throws ConflictError when the id is in use */
   create(created: NewSchedule, plan?: PlanEdit): Promise<Schedule>
-  /**
-   * Creates the schedule, or changes the existing one. If a callback throws, nothing is written.
-   *
-   * @param create  returns the schedule to create when it does not exist
-   * @param change  receives the locked schedule and returns its changes
-   */
+  /** Creates the schedule, or changes the existing one, which is locked. If a callback throws, nothing is written. */
   put(
     id: string,
     create: () => Omit<NewSchedule, 'id'>,

@@ -34,22 +34,12 @@ export interface Submission {
   readonly jobs: readonly string[]
 }
 
-/** The limits on the jobs that a worker may start. */
 export interface StartLimits {
-  /** Maximum number of jobs. */
   readonly limit: number
   /** The tasks that the worker handles, each with the policy for jobs that do not set their own policy. */
   readonly tasks: ReadonlyMap<string, RunPolicy>
   /** For each task with its own concurrency limit, the maximum number of its jobs. */
   readonly taskLimits: ReadonlyMap<string, number>
-}
-
-export interface SubmitOptions {
-  /**
-   * Jobs within these limits start in the same transaction, without a claim. If there are more, none starts, because
-   * the queue decides the order. By default, no job starts.
-   */
-  readonly startLimits?: StartLimits | null
 }
 
 export interface SubmitResult {
@@ -82,10 +72,7 @@ export type SweepExtent = 'left by workers' | 'everything'
 export interface Swept {
   /** Descriptions of the repairs, for the log. */
   readonly healed: readonly string[]
-  /**
-   * Whether jobs run under the id of a worker that is not registered, or an external queue has not reported an outcome
-   * in time.
-   */
+  /** Whether `ExecutingStore.orphans` would find any. */
   readonly orphans: boolean
 }
 
@@ -112,7 +99,6 @@ export interface SchedulingStore {
    * Marks the earliest due schedules for this worker, so that no other worker plans them in the meantime. The mark is a
    * lease: when it ends, the schedule is due again for every worker.
    *
-   * @param limit  maximum number of schedules to mark, earliest first
    * @param behind  the marks of an earlier call: continues after them
    * @returns empty when nothing is due, or when other workers have marked all due schedules
    */
@@ -124,19 +110,22 @@ export interface SchedulingStore {
     onRefused?: OnRefused,
   ): Promise<Mark[]>
 
-  /** The number of schedules that are left out because the database rejected their marks. */
+  /** The number of schedules whose marks the database rejected. */
   leftOut(): number
 
   /**
    * Plans and submits marked schedules in one transaction: it commits the jobs, the next run and the end of the mark
    * together. Schedules whose marks this worker no longer holds are left out. If some schedules have many slots or
    * jobs, the remaining ones are left for another transaction.
+   *
+   * @param startLimits  jobs within these limits start in the same transaction, without a claim. If there are more, none
+   *   starts, because the queue decides the order. By default, no job starts
    */
   submit(
     worker: string,
     marks: readonly Mark[],
     decide: Decide,
-    options?: SubmitOptions,
+    startLimits?: StartLimits | null,
   ): Promise<SubmitResult>
 
   /** Ends the marks of this worker's earlier incarnations and of unregistered workers. @returns how many */
@@ -145,8 +134,6 @@ export interface SchedulingStore {
   /**
    * Ends stale marks, reports whether there are orphans, and repairs rows after manual edits and crashes. If there is
    * nothing to do, this takes one statement.
-   *
-   * @param worker  as for `clearStaleMarks`
    */
   sweep(worker: string, leaseMs: number, extent: SweepExtent): Promise<Swept>
 

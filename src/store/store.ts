@@ -2,13 +2,13 @@
  * The interface between the rules and the databases, split by role. A store executes and never decides: decisions are
  * passed in as values or as pure functions.
  */
+import type { DoctorInput } from '../model/diagnosis.ts'
+import type { Freeze, NewFreeze } from '../model/freeze.ts'
+import type { SchemaDrift } from '../model/schema-drift.ts'
 import type { DeclaredStore } from './declared-store.ts'
 import type { ExecutingStore } from './executing-store.ts'
-import type { FreezeStore } from './freeze-store.ts'
-import type { InspectionStore } from './inspection-store.ts'
 import type { ListStore } from './list-store.ts'
 import type { JobStore } from './job-store.ts'
-import type { RetentionStore } from './retention-store.ts'
 import type { ScheduleStore } from './schedule-store.ts'
 import type { SchedulingStore } from './scheduling-store.ts'
 import type { WorkerStore } from './worker-store.ts'
@@ -23,7 +23,12 @@ export interface Store {
   readonly retention: RetentionStore
   readonly freezes: FreezeStore
   readonly lists: ListStore
-  readonly inspection: InspectionStore
+  /** The state of the whole database for the doctor. Changes and locks nothing. */
+  readonly inspection: {
+    schemaDrift(): Promise<SchemaDrift>
+    /** Needs tables that are up to date. */
+    inspect(): Promise<DoctorInput>
+  }
   /** How long the longest-waiting piece of work has waited for a connection, or 0 if nothing waits. */
   longestWaitMs(): number
   /**
@@ -37,11 +42,41 @@ export interface Store {
 
 /** The stores of one database, one for each use. One use never waits for another's connections. */
 export interface Stores {
-  /** For the loops and the heartbeat. */
   readonly loops: Store
-  /** For the application's calls. */
   readonly calls: Store
   /** For the API, with few statements at a time, a bounded queue and time limits. Connects on first use. */
   readonly api: Store
   close(): Promise<void>
+}
+
+export interface Retention {
+  /** Final jobs that ended more than this many milliseconds ago are removed. */
+  readonly ageMs: number
+  /** The number of the newest final jobs that are kept for each schedule. */
+  readonly perSchedule: number
+}
+
+export interface RetentionStore {
+  /**
+   * Removes up to `limit` final jobs with their logs and attempts, and done schedules that should be deleted.
+   *
+   * @returns how many jobs were removed; fewer than `limit` when nothing is left to remove
+   */
+  prune(retention: Retention, limit: number): Promise<number>
+}
+
+/** Reads and writes freezes, which people may also write in SQL. */
+export interface FreezeStore {
+  /** @returns null when the freeze would already have ended */
+  add(freeze: NewFreeze): Promise<Freeze | null>
+  /**
+   * Ends a freeze now, and releases the schedules and jobs that it held.
+   *
+   * @returns null when there is no such active freeze
+   */
+  end(id: string): Promise<Freeze | null>
+  /** The freezes that have not ended, by id. */
+  inForce(): Promise<Freeze[]>
+  /** Releases the schedules and jobs that deleted or shortened freezes held. */
+  thaw(): Promise<void>
 }

@@ -37,6 +37,5 @@ export interface WorkerStore {
   running(): Promise<ReadonlyMap<string, number>>
   /** Removes a worker whose heartbeat has not changed since it was read. It does not wait for a locked row. */
   evict(id: string, heartbeat: Date): Promise<Eviction>
-  /** Removes the worker's own row when it stops cleanly. */
   unregister(id: string): Promise<void>
 }

@@ -260,7 +260,7 @@ export class Worker {
   async #submit(worker: string, marks: readonly Mark[], decide: Decide): Promise<SubmitResult> {
     const reservation = this.#executor?.claims.reserve(worker, marks.length) ?? null
     const result = await this.#options.store.scheduling
-      .submit(worker, marks, decide, { startLimits: reservation })
+      .submit(worker, marks, decide, reservation)
       .catch((error: unknown) => {
         reservation?.abandon(error)
         throw error

@@ -7,7 +7,6 @@ import {
   settingsHash,
   stateOf,
   type StoredSchedule,
-  withSettings,
 } from '../../src/model/schedule.ts'
 import type { Idle } from '../../src/model/states.ts'
 
@@ -69,20 +68,6 @@ test('the settings of a new schedule are the defaults, without args and without 
     enabled: true,
     overlap: 'skip',
     catchUp: 1,
-  })
-})
-
-describe('a schedule after a change', () => {
-  it('has the new settings and is otherwise unchanged', () => {
-    expect(withSettings(stored, { enabled: false, timer: 'hourly' })).toEqual({
-      ...stored,
-      enabled: false,
-      timer: 'hourly',
-    })
-  })
-
-  it('has the new args as a value, although they are stored as a string', () => {
-    expect(withSettings(stored, { args: '{"to":[]}' }).args).toEqual({ to: [] })
   })
 })
 

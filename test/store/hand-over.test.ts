@@ -181,7 +181,7 @@ onEachStore((under) => {
         WORKER,
         marks,
         (row, now, open) => plan(row, { now, open, missedAfterMs: LEASE_MS }),
-        { startLimits: { limit: 10, tasks: policies('task'), taskLimits: new Map() } },
+        { limit: 10, tasks: policies('task'), taskLimits: new Map() },
       )
       expect(started).toEqual([])
       expect(await executing.claim(WORKER, policies('task', 'q'), 10, '')).toEqual([])

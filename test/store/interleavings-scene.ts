@@ -174,7 +174,7 @@ async function schedulerPass(
     missedAfterMs: LEASE_MS + POLL_INTERVAL_MS,
     batch: () => 100,
     submit: async (...of) => {
-      const result = await actor.store.scheduling.submit(...of, { startLimits })
+      const result = await actor.store.scheduling.submit(...of, startLimits)
       running.push(...result.started)
       for (const { item, error } of result.refused) refuse(item.id, error)
       return result

@@ -632,7 +632,7 @@ onEachStore((under) => {
         "INSERT INTO job (id, task, periodic_task_id, slot) VALUES ('x', 't', 'l1', '2026-01-01 00:00:00.000')",
       )
       const startLimits = { tasks: policies('task'), limit: 1, taskLimits: new Map<string, number>() }
-      const { submissions, started } = await scheduling.submit(WORKER, marks, submitDue, { startLimits })
+      const { submissions, started } = await scheduling.submit(WORKER, marks, submitDue, startLimits)
       expect(ids(submissions)).toEqual(['l2', 'l3'])
       expect(started.length).toBeLessThanOrEqual(1)
     })

@@ -1,6 +1,6 @@
 /** Which rows are pruned and which stay. */
 import { expect, it } from 'vitest'
-import type { Retention } from '../../src/store/retention-store.ts'
+import type { Retention } from '../../src/store/store.ts'
 import { toText } from '../../src/model/instant.ts'
 import {
   after,

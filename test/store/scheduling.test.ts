@@ -503,10 +503,7 @@ onEachStore((under) => {
         limit: number,
         limits?: Readonly<Record<string, number>>,
         decide: Decide = submitDue,
-      ) =>
-        under.store.scheduling.submit(WORKER, await mark(), decide, {
-          startLimits: startLimits(limit, limits),
-        })
+      ) => under.store.scheduling.submit(WORKER, await mark(), decide, startLimits(limit, limits))
       const states = async () =>
         (await under.query('SELECT state FROM job ORDER BY periodic_task_id')).map((row) => row['state'])
 

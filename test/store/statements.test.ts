@@ -453,12 +453,15 @@ eachDatabase(({ kind, bare }) => {
       expect(await written(() => store.workers.heartbeat('unknown'))).toEqual(confirms)
     })
 
-    it('a change to a schedule reads its row once, under a lock, and writes by key', async () => {
+    it('a change to a schedule reads its row under a lock before and after it, and writes by key', async () => {
       const [first] = (await recorded.store.lists.schedules({ limit: 1 })).items
       const id = first?.id ?? ''
       const statements = await statementsOf(() => recorded.store.schedules.update(id, { summary: 'new' }))
-      expect(statements).toHaveLength(2)
-      expect(statements[0]).toMatch(kind === 'sqlite' ? /^SELECT .* WHERE id = / : /^SELECT .* FOR UPDATE$/)
+      expect(statements).toHaveLength(3)
+      for (const at of [0, 2])
+        expect(statements[at]).toMatch(
+          kind === 'sqlite' ? /^SELECT .* WHERE id = / : /^SELECT .* FOR UPDATE$/,
+        )
       for (const statement of statements) await readsBy(statement, primary)
     })
 

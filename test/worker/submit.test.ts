@@ -19,9 +19,9 @@ async function started(
   onTestFinished(() => store.close())
   const inner = submitOf(store.scheduling)
   const limits: (number | undefined)[] = []
-  const submit: SchedulingStore['submit'] = async (worker, marks, decide, options) => {
-    limits.push(options?.startLimits?.limit)
-    return await inner(worker, marks, decide, options)
+  const submit: SchedulingStore['submit'] = async (worker, marks, decide, startLimits) => {
+    limits.push(startLimits?.limit)
+    return await inner(worker, marks, decide, startLimits)
   }
   let foundNothing = () => {}
   const isEmpty = new Promise<void>((resolve) => (foundNothing = resolve))

@@ -1,4 +1,3 @@
-/** Our own connections: one driver pool for each host. */
 import type mysql from 'mysql2/promise'
 import { StoreUnavailableError } from '../../errors.ts'
 import type { CreatePool } from './application-pool.ts'
@@ -6,64 +5,34 @@ import { condemnsHost } from './errors.ts'
 import { checkGroupName, checkMembership, NotInGroupError } from './group.ts'
 import { isSilent, withTimeout } from './timeout.ts'
 
-/** A host, or the server of the application's pool. */
 export interface Host {
-  /** As written in the URL, such as 'h1:3306'. */
   readonly name: string
   readonly createPool: CreatePool
 }
 
 export interface ConnectionsOptions {
-  /** Maximum number of connections to one host. */
   readonly connections: number
-  /** Statements that set up each new session. */
   readonly setup: readonly string[]
   /** If a new connection cannot be used within this time, its host counts as failed, and the next host is tried. */
   readonly timeoutMs: number
   /** The replication group that every host must belong to; null means whichever group the host reports. */
   readonly group: string | null
-  /** Records the server of each new connection. */
-  readonly seen: SeenServers
 }
 
-/** A connection that has been checked and can be used. */
 interface Made {
   readonly place: Place
   readonly generation: number
-  /** Whether the server is a member of a replication group. If so, its membership is checked before each use. */
+  /** Whether the server is a member of a replication group, which is checked before each use. */
   isMember: boolean
 }
 
 /** Servers report their uptime in whole seconds. */
 const UPTIME_SLACK_MS = 2000
 
-/** The servers that connections have reached. Behind a proxy, the host does not show which server was reached. */
-export class SeenServers {
-  /**
-   * The number of new connections that reached a different server than the previous connection, or a restarted server.
-   */
-  changes = 0
-  #last: { readonly name: string; readonly startedMs: number | null } | null = null
-
-  /**
-   * @param name  identifies the server
-   * @param startedMs  the start of the server, by performance.now(), or null if unknown
-   */
-  add(name: string, startedMs: number | null): void {
-    const last = this.#last
-    this.#last = { name, startedMs }
-    if (last === null) return
-    const laterMs = startedMs === null || last.startedMs === null ? 0 : startedMs - last.startedMs
-    if (name !== last.name || Math.abs(laterMs) > UPTIME_SLACK_MS) this.changes += 1
-  }
-}
-
 interface Place {
   readonly host: Host
   readonly pool: mysql.Pool
-  /**
-   * Connections from before the host's last failure are not used again, because the host may be a different server now.
-   */
+  /** Connections from before the host's last failure are not used again: it may be a different server now. */
   generation: number
 }
 
@@ -75,10 +44,13 @@ interface Place {
 export class Connections {
   readonly #options: ConnectionsOptions
   readonly #places: readonly Place[]
-  /** The connections that were checked, by the driver's own object. */
+  /** The connections that were checked, by the driver's object. */
   readonly #made = new WeakMap<object, Made>()
   #current = 0
   #clustered = false
+  /** The last server that a new connection reached, and its start by performance.now(). */
+  #reached: { readonly name: string; readonly startedMs: number } | null = null
+  #serverChanges = 0
 
   constructor(hosts: readonly Host[], options: ConnectionsOptions) {
     this.#options = options
@@ -112,7 +84,7 @@ export class Connections {
     else connection.release()
   }
 
-  /** Work on a connection failed with a server or network error, so the connection is not used again. */
+  /** Work on the connection failed with a server or network error. */
   drop(connection: mysql.PoolConnection, error: unknown): void {
     const made = this.#made.get(connection.connection)
     connection.destroy()
@@ -140,6 +112,11 @@ export class Connections {
   /** Whether several servers of a cluster may commit at the same time; known after the first connection. */
   clustered(): boolean {
     return this.#clustered
+  }
+
+  /** See `Store.serverChanges`. */
+  serverChanges(): number {
+    return this.#serverChanges
   }
 
   async end(): Promise<void> {
@@ -188,7 +165,7 @@ export class Connections {
     }
   }
 
-  /** Determines the kind of server. @throws when the server must not be used */
+  /** @throws when the server must not be used */
   async #examine(connection: mysql.PoolConnection, place: Place): Promise<void> {
     // The generation is recorded before the check, so that a failure in the meantime also invalidates this connection.
     const made: Made = { place, generation: place.generation, isMember: false }
@@ -207,7 +184,7 @@ export class Connections {
         "SHOW GLOBAL STATUS WHERE variable_name IN ('uptime', 'wsrep_ready')",
       )
       const name = ['server_uuid', 'server_id', 'hostname', 'port'].map((key) => variables.get(key)).join(' ')
-      this.#options.seen.add(name, performance.now() - Number(status.get('uptime')) * 1000)
+      this.#reach(name, performance.now() - Number(status.get('uptime')) * 1000)
       const group = variables.get('group_replication_group_name') ?? ''
       checkGroupName(this.#options.group, group)
       made.isMember = group !== '' && (several || this.#options.group !== null)
@@ -225,15 +202,20 @@ export class Connections {
     })
   }
 
+  /** Behind a proxy, the host does not show which server was reached. */
+  #reach(name: string, startedMs: number): void {
+    const last = this.#reached
+    this.#reached = { name, startedMs }
+    if (last === null) return
+    if (name !== last.name || Math.abs(startedMs - last.startedMs) > UPTIME_SLACK_MS) this.#serverChanges += 1
+  }
+
   #inTime<Result>(connection: mysql.PoolConnection, work: () => Promise<Result>): Promise<Result> {
     return withTimeout(connection, this.#options.timeoutMs, work)
   }
 }
 
-/**
- * Makes statements see the commits of other members, so that work can continue here after a failover or alongside
- * another primary.
- */
+/** Makes statements see the commits of other members, so that work can continue here. */
 async function waitForGroup(
   connection: mysql.PoolConnection,
   variables: ReadonlyMap<string, string>,

@@ -11,7 +11,7 @@ import { CLOSED, type Database, type Dialect, type Lend, type Sql, type SqlValue
 import { TransactionEndedError } from '../executing-store.ts'
 import { lender } from '../lend.ts'
 import type { CreatePool } from './application-pool.ts'
-import { Connections, type Host, SeenServers } from './connections.ts'
+import { Connections, type Host } from './connections.ts'
 import { mysqlDialect } from './dialect.ts'
 import {
   advice,
@@ -30,10 +30,7 @@ import { abandon, withTimeout } from './timeout.ts'
 
 /** Maximum number of attempts after deadlocks. */
 const MAX_TRIES = 10
-/**
- * The application's calls wait for other transactions. They make fewer attempts than after a deadlock, because each
- * attempt may wait for the full timeout.
- */
+/** For the application's calls. There are fewer attempts than after a deadlock, because each may take the full time. */
 const PATIENT: LockWaits = { seconds: 5, tries: 3 }
 /**
  * A loop retries a locked row in a later pass, so that the row does not delay other rows. Servers accept only whole
@@ -45,40 +42,31 @@ export const IMPATIENT: LockWaits = { seconds: 1, tries: 1 }
  * silently, for example when an address moved to another machine, would block its loop for a quarter of an hour.
  */
 const LONGEST_USE_MS = 60_000
-/** With several hosts, how long a host may take to provide a usable connection. */
+/** With several hosts. */
 const HOST_TIMEOUT_MS = 3000
-/** With a single host, the driver's default applies. */
+/** The driver's default. */
 const ONLY_HOST_TIMEOUT_MS = 10_000
-/** How many seconds to wait while another process migrates the tables. */
 const EXCLUSIVE_WAIT_SECONDS = 600
-/**
- * In a cluster, larger transactions conflict more often with those of other nodes. After a conflict, the whole
- * transaction is rolled back.
- */
+/** In a cluster, larger transactions conflict more often with those of other nodes, and are rolled back as a whole. */
 const MAX_AT_ONCE_IN_A_CLUSTER = 100
 /** How long work waits for row and table locks that other transactions hold. */
 export interface LockWaits {
-  /** How long a single statement waits. */
   readonly seconds: number
-  /** How many times the work is attempted. */
   readonly tries: number
 }
 
 export interface MysqlOptions {
-  /** A connection that is busy with one piece of work for longer than this is destroyed; default: one minute. */
   readonly longestUseMs?: number | undefined
+  readonly schema?: string | undefined
   /** The server ends a SELECT (on MariaDB, any statement) that takes longer than this; default: no limit. */
   readonly statementLimitMs?: number | undefined
   /** Default: three tries of five seconds each. */
   readonly lockWaits?: LockWaits | undefined
-  /** The database that contains the tables. Default: the database of the target. */
-  readonly schema?: string | undefined
 }
 
 export class MysqlDatabase implements Database {
   readonly dialect: Dialect
   readonly #connections: Connections
-  readonly #seen = new SeenServers()
   readonly #longestUseMs: number
   readonly #statementLimitMs: number | null
   readonly #lockWaits: LockWaits
@@ -90,9 +78,7 @@ export class MysqlDatabase implements Database {
   /**
    * Connects when work first needs a connection.
    *
-   * @param target  `mysql://user:password@host:port/database`; with several hosts (`h1:3306,h2`), one of them is used;
-   *   with `?group=<uuid>`, only a member of that replication group is used. Alternatively, a function that creates a
-   *   pool
+   * @param target  a URL; see hosts.ts
    * @param connections  maximum number of connections to one host
    */
   constructor(
@@ -116,7 +102,6 @@ export class MysqlDatabase implements Database {
     this.#statementLimitMs = statementLimitMs ?? null
     this.#lockWaits = lockWaits
     this.#connections = new Connections(hosts, {
-      seen: this.#seen,
       connections,
       setup: [
         'SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED',
@@ -133,13 +118,13 @@ export class MysqlDatabase implements Database {
     })
   }
 
-  /** Opens a connection if there is none yet. @throws StoreUnavailableError */
+  /** @throws StoreUnavailableError */
   async connect(): Promise<void> {
     await this.#connected(async () => {})
   }
 
   serverChanges(): number {
-    return this.#seen.changes
+    return this.#connections.serverChanges()
   }
 
   longestWaitMs(): number {
@@ -288,7 +273,6 @@ export class MysqlDatabase implements Database {
   }
 }
 
-/** The statement that limits how long statements wait for the lock of a row or a table. */
 function waitForLocks(seconds: number | 'DEFAULT'): string {
   return `SET SESSION innodb_lock_wait_timeout = ${seconds}, lock_wait_timeout = ${seconds}`
 }

@@ -1,7 +1,7 @@
 import { StoreUnavailableError } from '../../errors.ts'
 import { NAME_LIMIT } from '../../model/settings.ts'
 import type { BatchColumn, Dialect, SchemaDialect } from '../database.ts'
-import { integerLiteral, JOB_ID, jsonPairs, STORED_VALUE, placeholders } from '../literals.ts'
+import { integerLiteral, JOB_ID, jsonPairs, placeholders, quoted, STORED_VALUE } from '../literals.ts'
 import { withLiterals } from './literal.ts'
 import type { Server } from './session.ts'
 import { checkTransaction, TRANSACTION_STATE, TRANSACTION_STATUS } from './session-variables.ts'
@@ -17,10 +17,7 @@ const BATCH_TYPES: Readonly<Record<BatchColumn, string>> = {
   instant: 'DATETIME(3)',
 }
 
-/**
- * Some servers store and compare table names in lower case, and the collation of information_schema cannot be compared
- * with the collation of our literals.
- */
+/** Some servers store names in lower case; the collation of information_schema is incompatible with our literals. */
 function isNamed(names: readonly string[]): string {
   return `table_schema = DATABASE()
     AND LOWER(CONVERT(table_name USING utf8mb4)) IN (${names.map(() => 'LOWER(?)').join(', ')})`
@@ -65,15 +62,12 @@ const schema: SchemaDialect = {
   isAlreadyApplied,
 }
 
-const quoted = (name: string) => `\`${name}\``
-
 /**
  * @param server  returns the connected server; throws before the first connection
  * @param ownSchema  the database of the tables, if the application's transactions are in another one
  */
 export const mysqlDialect = (server: () => Server, ownSchema: string | null = null): Dialect => ({
   name: 'mysql',
-  quoted,
   table: ownSchema === null ? quoted : (name) => `${quoted(ownSchema)}.${quoted(name)}`,
   jobId: JOB_ID,
   storedValue: STORED_VALUE,
@@ -92,7 +86,7 @@ export const mysqlDialect = (server: () => Server, ownSchema: string | null = nu
     )
     return `JSON_TABLE(?, '$[*]' COLUMNS (${list.join(', ')}))`
   },
-  updateFromBatch({ table, batch, assignments }) {
+  updateFromBatch(table, batch, assignments) {
     const list = Object.entries(assignments).map(([column, value]) => `t.${column} = ${value}`)
     return `UPDATE ${batch} AS b
       STRAIGHT_JOIN ${table} AS t FORCE INDEX (PRIMARY) ON t.id = b.id

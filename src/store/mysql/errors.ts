@@ -11,41 +11,37 @@ const TRANSIENT: ReadonlySet<number> = new Set([
   1180, // Galera: COMMIT refused
 ])
 
-/** The server or the network is at fault, so the connection is dropped, and the work is tried again later. */
-const UNAVAILABLE: ReadonlySet<number> = new Set([
-  // too many connections, or another limit of the user
-  1040, 1203, 1226,
+/** The host is at fault, so the connection is dropped, and the work is tried again later. */
+const HOST_FAILED: ReadonlySet<number> = new Set([
   // the server is shutting down, or has closed or killed the connection
   1053, 1077, 1079, 1152, 1158, 1159, 1160, 1161, 1184, 1927, 2006, 2013, 3032, 4031,
   // Galera: node not ready
   1047,
-  // read-only table, option, transaction or mode; 1665: binlog_format=STATEMENT rejects writes at READ COMMITTED
-  1036,
-  1290, 1665, 1792, 1836,
-  // files, disks and memory: a file cannot be opened or written, or the disk, a table or the memory is full
-  1016, 1017, 1021, 1023, 1024, 1026, 1037, 1041, 1114, 1206, 1878,
-  // KILL QUERY, and the time limits: max_statement_time of MariaDB, max_execution_time of MySQL
-  1317, 1969, 3024,
+  // read-only option or mode; 1665: binlog_format=STATEMENT rejects writes at READ COMMITTED
+  1290, 1665, 1836,
   // group replication: the member has left its group (3100), waited in vain (3781 to 3783, 3797, 3798), is not ONLINE
   // (3796) or is stopping (3799)
   3100,
   3781, 3782, 3783, 3796, 3797, 3798, 3799,
 ])
 
+/** Likewise, but only a single statement or the load is at fault. */
+const PASSING: ReadonlySet<number> = new Set([
+  // too many connections, or another limit of the user
+  1040, 1203, 1226,
+  // read-only table or transaction
+  1036, 1792,
+  // files, disks and memory: a file cannot be opened or written, or the disk, a table or the memory is full
+  1016, 1017, 1021, 1023, 1024, 1026, 1037, 1041, 1114, 1206, 1878,
+  // KILL QUERY, and the time limits: max_statement_time of MariaDB, max_execution_time of MySQL
+  1317, 1969, 3024,
+])
+
 /** Errors of the server's file system calls, such as 3 (a write failed) and 20 (disk full). */
 const LAST_FILE_ERROR = 99
-/**
- * "Got error 28 from storage engine": an operating system error, or an engine error if the number is at least
- * FIRST_OF_ENGINE.
- */
+/** "Got error 28 from storage engine": an error of the operating system below FIRST_OF_ENGINE. */
 const ENGINE_ERROR = 1030
 const FIRST_OF_ENGINE = 120
-
-/** The errors among these that concern a single statement or the load, not the host. */
-const PASSING: ReadonlySet<number> = new Set([
-  1016, 1017, 1021, 1023, 1024, 1026, 1036, 1037, 1040, 1041, 1114, 1203, 1206, 1226, 1317, 1792, 1878, 1969,
-  3024,
-])
 
 /** A table, column or index already exists because a migration was interrupted. */
 const ALREADY_APPLIED: ReadonlySet<number> = new Set([1050, 1060, 1061])
@@ -55,7 +51,6 @@ export function errorNumber(error: unknown): number | null {
   return typeof error.errno === 'number' ? error.errno : null
 }
 
-/** Whether the statement exceeded the time limit of the session. */
 export function isTooSlow(error: unknown): boolean {
   const number = errorNumber(error)
   return number === 1969 || number === 3024
@@ -66,14 +61,9 @@ const has =
   (error: unknown): boolean =>
     errorNumber(error) === number
 
-/** Whether the statement waited for a lock until its timeout. */
 export const isLockWait = has(1205)
-/**
- * Whether group replication rolled back the transaction at COMMIT, after a conflict or because the member lost its
- * group.
- */
+/** At COMMIT, after a conflict or because the member lost its group. */
 export const isRefusedByGroup = has(REFUSED_BY_GROUP)
-/** Whether the savepoint does not exist because its transaction has ended. */
 export const isNoSavepoint = has(1305)
 export const isDuplicate = has(1062)
 
@@ -82,7 +72,8 @@ export function isTransient(error: unknown): boolean {
 }
 
 export function isUnavailable(error: unknown): boolean {
-  if (UNAVAILABLE.has(errorNumber(error) ?? 0) || isFileError(error)) return true
+  const number = errorNumber(error) ?? 0
+  if (HOST_FAILED.has(number) || PASSING.has(number) || isFileError(error)) return true
   if (!(error instanceof Error)) return false
   // Errors of the driver: PROTOCOL_CONNECTION_LOST, ECONNREFUSED, ETIMEDOUT, a closed pool, …
   const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
@@ -92,7 +83,7 @@ export function isUnavailable(error: unknown): boolean {
   )
 }
 
-/** How to fix the error, if the server's message does not explain it. */
+/** What the server's message does not explain. */
 export function advice(error: unknown): string | null {
   switch (errorNumber(error)) {
     case 1040:

@@ -2,10 +2,7 @@
 import type mysql from 'mysql2/promise'
 import { errorNumber } from './errors.ts'
 
-/**
- * How the member sees its group. group_replication_consistency does not affect this statement, so it never waits for
- * the group.
- */
+/** Never waits for the group, because group_replication_consistency does not affect it. */
 const MEMBERSHIP = `SELECT
   MAX(IF(member_id = @@GLOBAL.server_uuid, member_state, NULL)) AS state,
   MAX(IF(member_id = @@GLOBAL.server_uuid, member_role, NULL)) AS role,
@@ -39,7 +36,6 @@ export class NotInGroupError extends Error {
   override readonly name = 'NotInGroupError'
 }
 
-/** @param group  the group that the URL names; null means any group */
 export function checkGroupName(group: string | null, configured: string): void {
   if (group === null || group.toLowerCase() === configured.toLowerCase()) return
   throw new NotInGroupError(
@@ -49,7 +45,6 @@ export function checkGroupName(group: string | null, configured: string): void {
   )
 }
 
-/** @returns why a member must not be used, or null if it may be used */
 export function whyUnfit({ state, role, members, reached, readOnly }: Membership): string | null {
   // Such a member can be writable, but the group does not receive its writes.
   if (state !== 'ONLINE')

@@ -10,10 +10,7 @@ export interface HostUrl {
 
 const EXAMPLE = 'mysql://user@host:3306/name, or mysql://user@host1,host2:3307/name'
 
-/**
- * @param url  starts with mysql:// or mariadb://
- * @throws InvalidInputError that never shows text that may be a password
- */
+/** @throws InvalidInputError that never shows text that may be a password */
 export function hostsOf(url: string): readonly HostUrl[] {
   const { authority, rest } = partsOf(url)
   // Everything before the last @ is the user name and password.
@@ -28,24 +25,14 @@ export function hostsOf(url: string): readonly HostUrl[] {
   return hosts
 }
 
-/**
- * The group that the hosts must belong to: `?group=<group_replication_group_name>`.
- *
- * @returns null when the URL does not name one
- * @throws InvalidInputError
- */
+/** The group that the hosts must belong to: `?group=<group_replication_group_name>`, or null. */
 export function groupOf(url: string): string | null {
   const group = optionOf(url, 'group')
   if (group === null || UUID.test(group)) return group
   throw refused(`'group' is not a UUID; write the value of the server's group_replication_group_name`)
 }
 
-/**
- * How long a host may take to provide a usable connection: `?connectTimeout=<milliseconds>`.
- *
- * @returns null when the URL does not set it
- * @throws InvalidInputError
- */
+/** How long a host may take to provide a usable connection: `?connectTimeout=<milliseconds>`, or null. */
 export function connectTimeoutOf(url: string): number | null {
   const text = optionOf(url, 'connectTimeout')
   if (text === null) return null
@@ -66,7 +53,7 @@ function partsOf(url: string): { readonly authority: string; readonly rest: stri
   return { authority, rest }
 }
 
-/** Removes the option, which the driver does not know. */
+/** The driver does not know the option. */
 function withoutGroup(rest: string): string {
   const [path = '', ...query] = rest.split('?')
   const options = query.join('?').split('&')

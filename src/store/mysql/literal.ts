@@ -12,7 +12,6 @@ const NO_JOB_ID = '~'.repeat(NAME_LIMIT + 1)
 /** The collation that compares byte by byte and does not pad with blanks. Neither server has the other's collation. */
 export type ExactCollation = 'utf8mb4_nopad_bin' | 'utf8mb4_0900_bin'
 
-/** @param version  as the server reports it */
 export function exactCollation(version: string): ExactCollation {
   return /mariadb/i.test(version) ? 'utf8mb4_nopad_bin' : 'utf8mb4_0900_bin'
 }
@@ -30,8 +29,6 @@ export function exactCollation(version: string): ExactCollation {
  *
  * Job ids are ASCII, and so are their literals: a literal in another character set would convert the column, whose
  * index could then not be used.
- *
- * @param exact  the replacement for `{exact}` and the collation of the literals
  */
 export function withLiterals(text: string, params: readonly SqlValue[], exact: ExactCollation): string {
   return fill(text.replaceAll('{exact}', exact), params, (value, placeholder) => {

@@ -1,27 +1,23 @@
 import { SchemaError } from '../../errors.ts'
-import { admitted, API_STATEMENT_MS } from '../admission.ts'
+import { admitted } from '../admission.ts'
 import type { Databases, MysqlTarget, OpenOptions } from '../database.ts'
 import { type CreatePool, createPoolLike } from './application-pool.ts'
 import { IMPATIENT, MysqlDatabase } from './database.ts'
 import { errorNumber } from './errors.ts'
 
-/** Defaults for the maximum number of connections to a host. */
+/** Default connections to a host. */
 const URL_CONNECTIONS = 22
 const POOL_CONNECTIONS = 5
 /** If the lease is short, loops may use a connection for longer than it, so that two statements can wait for a lock. */
 const LEAST_LOOP_USE_MS = 3000
+const API_STATEMENT_MS = 5000
 /** One connection out of this many is for the API. */
 const API_SHARE = 10
 /** ER_BAD_DB_ERROR and ER_DBACCESS_DENIED_ERROR. */
 const NO_DATABASE = 1049
 const NO_RIGHTS = 1044
 
-/**
- * Connects. Never closes the application's pool, because only its configuration is used.
- *
- * @throws InvalidInputError for an invalid target, before any connection is made
- * @throws StoreUnavailableError
- */
+/** @throws InvalidInputError for an invalid target, before any connection is made; StoreUnavailableError, SchemaError */
 export async function openMysql(
   target: string | MysqlTarget,
   { longestUseMs, connections, schema, createsSchema = false }: OpenOptions,
@@ -55,10 +51,9 @@ export async function openMysql(
     await createSchema(from, schema)
     return openMysql(target, { longestUseMs, connections, schema })
   }
-  return { loops, calls, api: admitted(api, { atOnce: apiConnections }), close }
+  return { loops, calls, api: admitted(api, apiConnections), close }
 }
 
-/** Whether the database of the connection does not exist, or the user has no rights on it. */
 function isAboutDatabase(error: unknown): boolean {
   const { cause = error } = error instanceof Error ? error : {}
   return [NO_DATABASE, NO_RIGHTS].includes(errorNumber(cause) ?? 0)

@@ -7,7 +7,7 @@
 import { InvalidInputError } from '../../errors.ts'
 import { noTransaction } from '../caller-transaction.ts'
 
-/** Wraps the text in a comment that only this server executes. */
+/** A comment that only this server executes. */
 const onMysql = (text: string) => `/*!80000 ${text} */`
 const onMariadb = (text: string) => `/*M! ${text} */`
 
@@ -39,10 +39,8 @@ const OWN = [
   onMysql(', SESSION information_schema_stats_expiry = 0'),
 ]
 
-/** The statement that sets up our own sessions. */
 export const OWN_SESSION = `SET @kalends = NULL ${OWN.join(' ')}`
 
-/** The statement that limits the time of statements in our own sessions. */
 export function limitStatements(limitMs: number): string {
   const limits = [
     onMysql(`, SESSION max_execution_time = ${limitMs}`),
@@ -91,8 +89,7 @@ interface TransactionState {
  * @param database  the database that Kalends uses, or null if its statements name it
  * @param state  the result of TRANSACTION_STATE; an application's function may return anything
  * @param status  the result of TRANSACTION_STATUS; likewise
- * @throws InvalidInputError when the job would not be part of a transaction of this database, or when the session could
- *   store values other than those given
+ * @throws InvalidInputError if there is no transaction of this database, or the session could store other values
  */
 export function checkTransaction(database: string | null, state: unknown, status: unknown): void {
   const open = statusIn(status)
@@ -122,10 +119,8 @@ function unfit(name: string, value: string | number, ours: string): InvalidInput
 }
 
 /**
- * Extracts the state from the result of TRANSACTION_STATE. Drivers and their wrappers return `[rows, fields]` or
- * `rows`, and each row as an object or an array. The state is always the first value at the deepest level.
- *
- * @returns null if there is no state
+ * Drivers and their wrappers return `[rows, fields]` or `rows`, and each row as an object or an array. The state is
+ * always the first value at the deepest level.
  */
 function stateIn(result: unknown, depth = DEEPEST_VALUE): TransactionState | null {
   if (typeof result === 'object' && result !== null && depth > 0)

@@ -16,12 +16,10 @@ const NUMBERS: ReadonlySet<string> = new Set([
   'NEWDECIMAL',
 ])
 
-/** The server properties that statements depend on. */
 export interface Server {
   readonly exact: ExactCollation
   /** Maximum size of a statement in bytes. */
   readonly packetLimit: number
-  /** The database in use. */
   readonly database: string
 }
 

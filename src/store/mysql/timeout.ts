@@ -1,18 +1,11 @@
-/**
- * Limits how long a connection may be busy with one piece of work, because nothing reports a connection that died
- * silently.
- */
+/** Nothing reports a connection that died silently, so the time for one piece of work is limited. */
 import { Duplex } from 'node:stream'
 import type mysql from 'mysql2/promise'
 
 /** This is the driver's own code, because the driver copies an error's code but not its class. */
 const SILENT = 'ETIMEDOUT'
 
-/**
- * After the timeout, everything that waits for the connection fails with a connection error.
- *
- * @param timeoutMs  null means no limit
- */
+/** After the timeout, everything that waits for the connection fails. @param timeoutMs  null means no limit */
 export async function withTimeout<Result>(
   connection: mysql.PoolConnection,
   timeoutMs: number | null,
@@ -37,7 +30,6 @@ export function abandon(connection: mysql.PoolConnection, reason: Error): void {
   else connection.destroy()
 }
 
-/** Whether the connection was destroyed because the server did not respond. */
 export function isSilent(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === SILENT
 }

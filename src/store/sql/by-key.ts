@@ -5,17 +5,13 @@ import type { Context, TablesContext } from './context.ts'
 import { keyOf } from './tables.ts'
 
 export interface LockedRows {
-  /** A quoted table name. */
   readonly table: string
-  /** The selected columns. */
   readonly columns: string
   readonly ids: readonly string[]
-  /** Default: `skip`, which leaves out rows that other transactions have locked. */
+  /** Default: `skip`. */
   readonly locked?: 'wait' | 'skip'
-  /** More conditions. */
-  readonly where?: string
-  /** The parameters of `where`. */
-  readonly params?: readonly SqlValue[]
+  readonly where?: string | undefined
+  readonly params?: readonly SqlValue[] | undefined
 }
 
 /** Locks rows and reads them in key order, the order in which all transactions take locks. */
@@ -34,12 +30,19 @@ export async function lockRows<Row>(
   )
 }
 
-/**
- * @param assignments  expressions by column
- * @param params  the parameters of the assignments
- * @param where  further conditions, without parameters
- * @returns the number of matched rows
- */
+/** Locks rows as `lockRows` does. @returns the ids of those that are free and meet the condition */
+export async function lockIds(
+  tx: Context,
+  table: string,
+  ids: readonly string[],
+  where?: string,
+  params?: readonly SqlValue[],
+): Promise<string[]> {
+  const rows = await lockRows<{ id: string }>(tx, { table, columns: 'id', ids, where, params })
+  return rows.map(({ id }) => id)
+}
+
+/** @param params  of the assignments; `where` has none. @returns the number of matched rows */
 export async function updateRows(
   context: Context,
   table: string,
@@ -70,19 +73,16 @@ export async function touchSchedules(tx: Context, ids: readonly string[]): Promi
     await updateRows(tx, tx.tables.schedule, assignments, ids.toSorted())
 }
 
-/** Maximum number of rows that one transaction of `updateFound` writes. */
 const AT_ONCE = 500
 
 interface UpdateFound {
   readonly table: string
   /** Selects the rows, without locks: `FROM … WHERE …`. */
   readonly from: string
-  /** The parameters of `from`. */
   readonly params?: readonly SqlValue[]
   /** Conditions that a row must still meet once it is locked. */
   readonly where: string
   readonly assignments: Readonly<Record<string, string>>
-  /** The parameters of the assignments. */
   readonly values?: readonly SqlValue[]
 }
 
@@ -98,18 +98,16 @@ export async function updateFound(
     )
     const updated = await context.transaction(async (tx) => {
       const ids = rows.map(({ id }) => id).toSorted()
-      const free = await lockRows<{ id: string }>(tx, { table, columns: 'id', ids, where })
-      const of = free.map(({ id }) => id)
-      return await updateRows(tx, table, assignments, of, { params: values })
+      const free = await lockIds(tx, table, ids, where)
+      return await updateRows(tx, table, assignments, free, { params: values })
     })
     found = updated === 0 ? 0 : rows.length
   }
 }
 
 type Columns = Readonly<Record<string, BatchColumn>>
-type Row<Of extends Columns> = Readonly<Record<keyof Of & string, SqlValue>>
+export type BatchRow<Of extends Columns> = Readonly<Record<keyof Of & string, SqlValue>>
 
-/** Rows that are passed as parameters of a statement, which reads them as a table. */
 export interface Batch {
   readonly table: string
   readonly params: readonly SqlValue[]
@@ -128,7 +126,7 @@ export interface Batch {
 export function batchTable<Of extends Columns>(
   dialect: Dialect,
   columns: Of,
-  rows: readonly Row<Of>[],
+  rows: readonly BatchRow<Of>[],
 ): Batch {
   const [first] = rows
   const names: (keyof Of & string)[] = Object.keys(columns)
@@ -152,20 +150,15 @@ export function batchTable<Of extends Columns>(
   }
 }
 
-/**
- * Updates the rows of a table whose `id` is in the batch.
- *
- * @param columns  the columns of the batch
- * @param assignments  expressions by column; `t` is the row, `b` is the batch
- */
+/** @param assignments  expressions by column; `t` is the row, `b` is the batch */
 export async function updateFromBatch<Of extends Columns>(
   context: Context,
   table: string,
   columns: Of,
-  rows: readonly Row<Of>[],
+  rows: readonly BatchRow<Of>[],
   assignments: Readonly<Record<string, string>>,
 ): Promise<void> {
   if (rows.length === 0) return
   const batch = batchTable(context.dialect, columns, rows)
-  await context.run(context.dialect.updateFromBatch({ table, batch: batch.table, assignments }), batch.params)
+  await context.run(context.dialect.updateFromBatch(table, batch.table, assignments), batch.params)
 }

@@ -4,7 +4,7 @@ import type { Dialect, SqlValue } from '../database.ts'
 import { integerLiteral, placeholders } from '../literals.ts'
 import type { Tables } from './tables.ts'
 
-/** A condition with its values, appended to a WHERE: ` AND …`. */
+/** SQL text with its values; as a condition, it is appended to a WHERE: ` AND …`. */
 export interface Condition {
   readonly text: string
   readonly params: readonly SqlValue[]
@@ -83,7 +83,6 @@ export const retriesNothing = ({ job }: Tables, schedule: string): string =>
  * starting.
  */
 export const LARGEST_COUNT = 2_147_483_647
-/** Expression: a count, plus one. */
 export const nextOf = (column: string): string =>
   `CASE WHEN ${column} >= ${integerLiteral(LARGEST_COUNT)} THEN ${column} ELSE ${column} + 1 END`
 

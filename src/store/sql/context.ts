@@ -4,13 +4,8 @@ import type { Transaction } from '../job-store.ts'
 import { fromStored } from '../../model/instant.ts'
 import { type Tables, tables } from './tables.ts'
 
-/** The context of statements: the tables, the dialect, and the connection or transaction that runs them. */
 export interface Context {
-  /**
-   * Begins a SELECT that may run in a transaction of the application.
-   *
-   * @param columns  each is a name, or `… AS name`
-   */
+  /** Begins a SELECT that may run in a transaction of the application. Each column is a name, or `… AS name`. */
   readonly select: (columns: readonly string[]) => string
   /** Ends a SELECT that must see rows committed after the snapshot of this transaction; empty without a snapshot. */
   readonly current: string
@@ -22,16 +17,11 @@ export interface Context {
   readonly tables: Tables
 }
 
-/** The tables of a store. Each transaction gets its own context. */
 export interface TablesContext extends Context {
   readonly database: Database
-  /** See `Database.transaction`. */
   readonly transaction: <Result>(work: (tx: Context) => Promise<Result>) => Promise<Result>
-  /** Runs a transaction that may lend the connection to application code. */
   readonly lendingTransaction: <Result>(work: (tx: Context, lend: Lend) => Promise<Result>) => Promise<Result>
-  /**
-   * Runs a transaction, and runs it again after a unique key conflict. The second run reads the row that has the key.
-   */
+  /** Runs the transaction again after a unique key conflict. The second run reads the row that has the key. */
   readonly transactionOnKeys: <Result>(work: (tx: Context) => Promise<Result>) => Promise<Result>
 }
 
@@ -58,11 +48,7 @@ export function tablesContext(database: Database, prefix: string): TablesContext
   }
 }
 
-/**
- * The same tables in a transaction of the application.
- *
- * @throws InvalidInputError when the transaction cannot run statements
- */
+/** @throws InvalidInputError when the transaction cannot run statements */
 export function inTransactionOf(context: TablesContext, given: Transaction): TablesContext {
   const { dialect } = context
   const locking = dialect.locked('wait')
@@ -93,7 +79,6 @@ function onKeys(
     })
 }
 
-/** The database's clock. */
 export async function readClock({ select, rows, dialect }: Context): Promise<Date> {
   const [row] = await rows<{ clock: string }>(select([`${dialect.now} AS clock`]))
   return fromStored(row?.clock ?? '')

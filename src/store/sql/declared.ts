@@ -3,18 +3,16 @@ import type { DeclaredStore, SetChanges, SetState, SetVersion } from '../declare
 import { lockRows, updateFromBatch, updateRows } from './by-key.ts'
 import type { Condition } from './conditions.ts'
 import type { Context, TablesContext } from './context.ts'
-import { scheduleColumns, scheduleExpressions, type ScheduleRow, toSchedule } from './rows.ts'
+import { scheduleExpressions, type ScheduleRow, toSchedule } from './rows.ts'
 import { changeSchedule, insertSchedule } from './schedules.ts'
 import { textRecordOf, textsOf } from './stored-json.ts'
 import { placeholders } from '../literals.ts'
 
-/** What a worker declares. */
 interface WorkerRow {
   readonly kind: 'worker'
   readonly said: string
 }
 
-/** A version of the set. */
 interface VersionRow {
   readonly kind: 'version'
   readonly hash: string
@@ -23,12 +21,6 @@ interface VersionRow {
 }
 
 type LiveRow = WorkerRow | VersionRow
-
-/** Selections of one statement, and their parameters. */
-interface Selections {
-  readonly selections: readonly string[]
-  readonly params: readonly string[]
-}
 
 export function declaredStore(context: TablesContext): DeclaredStore {
   return {
@@ -94,7 +86,7 @@ async function noteVersion(context: Context, { name, hash, schedules }: SetVersi
 }
 
 /** Selects the declarations of the workers, and only those versions of the set that a worker may have. */
-function live({ tables }: Context, { name, hash }: SetVersion): Selections {
+function live({ tables }: Context, { name, hash }: SetVersion) {
   const { worker, declaredSet } = tables
   return {
     selections: [
@@ -115,7 +107,7 @@ async function lockSchedules(tx: Context, where: Condition): Promise<StoredSched
   const found = await tx.rows<{ id: string }>(`SELECT id FROM ${schedule} WHERE ${where.text}`, where.params)
   const rows = await lockRows<ScheduleRow>(tx, {
     table: schedule,
-    columns: scheduleColumns(tx.dialect),
+    columns: scheduleExpressions(tx.dialect).join(', '),
     ids: found.map((row) => row.id),
     locked: 'wait',
   })

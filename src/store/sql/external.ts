@@ -5,11 +5,10 @@
 import { fromStored, toText } from '../../model/instant.ts'
 import { type Fence, fenceText } from '../../model/job.ts'
 import { isBuiltIn } from '../../model/task.ts'
-import type { SqlValue } from '../database.ts'
 import { claimedAs, EVERY_TASK, type ExecutingStore } from '../executing-store.ts'
 import { placeholders } from '../literals.ts'
 import { lockRows, updateFound, updateFromBatch } from './by-key.ts'
-import { nextOf } from './conditions.ts'
+import { type Condition, nextOf } from './conditions.ts'
 import type { Context, TablesContext } from './context.ts'
 import { textsOf } from './stored-json.ts'
 import { type Tables } from './tables.ts'
@@ -28,19 +27,9 @@ export function queueOfSchedule(tables: Tables): string {
   return `(CASE WHEN ${builtIn('s.task')} THEN NULL ELSE ${of(tables, 's.task')} END)`
 }
 
-/** An expression with its parameters. */
-export interface Expression {
-  readonly text: string
-  readonly params: readonly SqlValue[]
-}
+export type QueueOf = (task: string) => Condition
 
-/** The queue for the jobs of a task. */
-export type QueueOf = (task: string) => Expression
-
-/**
- * A single job needs no extra statement. For several jobs, one query reads all routes: a subquery per job takes twice
- * as long.
- */
+/** A single job needs no extra statement. For several, one query reads all routes: subqueries take twice as long. */
 export async function queueOf({ select, rows, tables }: Context, jobs: number): Promise<QueueOf> {
   if (jobs === 1)
     return (task) =>
@@ -58,12 +47,6 @@ interface Route {
   readonly queue: string
 }
 
-/**
- * Sends the jobs of these tasks to this queue from now on, including jobs that wait without a queue. Tasks that no live
- * worker still names for this queue go back to Kalends.
- *
- * @returns the tasks that a live worker sends to another queue, where they stay
- */
 export async function route(
   context: TablesContext,
   worker: string,
@@ -109,9 +92,7 @@ async function writeRoutes(tx: Context, worker: string, queue: string, tasks: re
   return { routes: [...right, ...missing], taken }
 }
 
-/**
- * Assigns the queue to jobs that have none and have not started: earlier jobs, and jobs that were inserted with SQL.
- */
+/** Earlier jobs, and jobs that were inserted with SQL, have no queue. */
 async function adopt(
   context: TablesContext,
   queue: string,
@@ -135,7 +116,6 @@ async function adopt(
   })
 }
 
-/** Those of a worker's claims that are committed and whose jobs are in the external queue. */
 export async function handedOver(
   { rows, dialect, tables }: Context,
   worker: string,

@@ -2,66 +2,33 @@
  * Statements for freezes, which keep schedules, tasks and groups from running until a given time. The table is tiny and
  * usually empty.
  */
+import { FREEZE_COLUMNS } from '../../model/columns.ts'
 import { type Freeze, isFrozenBy } from '../../model/freeze.ts'
-import { fromStored, toText } from '../../model/instant.ts'
+import { toText } from '../../model/instant.ts'
 import { newJobId } from '../../model/occurrence.ts'
 import type { FrozenTime, Plannable } from '../../model/planning.ts'
 import type { Dialect } from '../database.ts'
-import type { FreezeStore } from '../freeze-store.ts'
+import type { FreezeStore } from '../store.ts'
 import { updateFound } from './by-key.ts'
-import type { PlannableRow } from './rows.ts'
+import { expressions, type PlannableRow, reader } from './rows.ts'
 import { type Context, readClock, type TablesContext } from './context.ts'
 
-/** Condition for schedule_freeze. */
 export function inForce({ instant, now }: Dialect): string {
   return `${instant('until')} > ${now} AND ${instant('created')} <= ${now}`
 }
 
-/**
- * Expression: the end of the last active freeze that applies to a row; NULL if there is none.
- *
- * @param of  its columns
- */
-function frozenUntil(
-  { dialect, tables }: Context,
-  of: { readonly schedule: string; readonly task: string; readonly group: string },
-): string {
+/** Expression: the end of the last active freeze that applies to a row; NULL if there is none. */
+function frozenUntil({ dialect, tables }: Context, table: string, scheduleId: string): string {
   return `(SELECT MAX(${dialect.instant('f.until')}) FROM ${tables.freeze} AS f
     WHERE ${inForce(dialect)}
-      AND (f.schedule_id IS NULL OR f.schedule_id = ${of.schedule})
-      AND (f.task IS NULL OR f.task = ${of.task})
-      AND (f.group_ IS NULL OR f.group_ = ${of.group}))`
+      AND (f.schedule_id IS NULL OR f.schedule_id = ${table}.${scheduleId})
+      AND (f.task IS NULL OR f.task = ${table}.task)
+      AND (f.group_ IS NULL OR f.group_ = ${table}.group_))`
 }
 
-function frozenSchedule(context: Context): string {
-  const { schedule: of } = context.tables
-  return frozenUntil(context, { schedule: `${of}.id`, task: `${of}.task`, group: `${of}.group_` })
-}
+const toFreeze = reader(FREEZE_COLUMNS)
 
-function frozenJob(context: Context): string {
-  const { job: of } = context.tables
-  return frozenUntil(context, {
-    schedule: `${of}.periodic_task_id`,
-    task: `${of}.task`,
-    group: `${of}.group_`,
-  })
-}
-
-interface FreezeRow {
-  id: string
-  schedule_id: string | null
-  task: string | null
-  in_group: string | null
-  until: string
-  reason: string | null
-  created: string
-}
-
-/**
- * Reads the freezes that matter for these schedules.
- *
- * @returns the freezes that apply to one of them, including ended ones
- */
+/** @returns the freezes that apply to one of these schedules, including ended ones */
 export async function freezesFor(
   context: Context,
   rows: readonly Pick<PlannableRow, 'nextrun'>[],
@@ -82,23 +49,14 @@ async function readFreezes(
   condition: string,
   params: readonly string[] = [],
 ): Promise<Freeze[]> {
-  const found = await rows<FreezeRow>(
-    `SELECT id, schedule_id, task, group_ AS in_group, reason,
-       ${dialect.instant('until')} AS until, ${dialect.instant('created')} AS created
+  const found = await rows<{ id: string }>(
+    `SELECT ${expressions(dialect, FREEZE_COLUMNS).join(', ')}
      FROM ${tables.freeze}
      WHERE ${condition}
      ORDER BY created, id`,
     params,
   )
-  return found.map((row) => ({
-    id: row.id,
-    scheduleId: row.schedule_id,
-    task: row.task,
-    group: row.in_group,
-    until: fromStored(row.until),
-    reason: row.reason,
-    createdAt: fromStored(row.created),
-  }))
+  return found.map(toFreeze)
 }
 
 export function freezeStore(context: TablesContext): FreezeStore {
@@ -139,19 +97,17 @@ export function heldForNothing(context: Context): [schedules: string, jobs: stri
   const { tables, dialect } = context
   const { schedule, scheduleStatusIndex, job, heldIndex } = tables
   const held = `frozen_until > ${dialect.now}`
-  const tooLong = (still: string) => `COALESCE(${still}, '') < ${dialect.instant('frozen_until')}`
+  const tooLong = (table: string, scheduleId: string) =>
+    `COALESCE(${frozenUntil(context, table, scheduleId)}, '') < ${dialect.instant('frozen_until')}`
   return [
     `FROM ${dialect.found(schedule, { index: scheduleStatusIndex })}
-     WHERE status = 'frozen' AND ${held} AND ${tooLong(frozenSchedule(context))}`,
+     WHERE status = 'frozen' AND ${held} AND ${tooLong(schedule, 'id')}`,
     `FROM ${dialect.found(job, { index: heldIndex })}
-     WHERE held_by = '' AND ${held} AND ${tooLong(frozenJob(context))}`,
+     WHERE held_by = '' AND ${held} AND ${tooLong(job, 'periodic_task_id')}`,
   ]
 }
 
-/**
- * Releases the rows of `heldForNothing`. Rows to which another freeze still applies are held again when they are
- * checked.
- */
+/** Rows to which another freeze still applies are held again when they are checked. */
 export async function thaw(context: TablesContext): Promise<void> {
   const { tables, dialect } = context
   const [schedules, jobs] = heldForNothing(context)

@@ -1,68 +1,52 @@
+import { picked, PLAN_COLUMNS, SCHEDULE_COLUMNS } from '../../model/columns.ts'
+import { SETTINGS } from '../../model/settings.ts'
 import type { DoctorInput, DoctorSchedule } from '../../model/diagnosis.ts'
 import { isFrequent } from '../../model/doctor.ts'
-import type { InspectionStore } from '../inspection-store.ts'
 import { fromStored, fromText, toText } from '../../model/instant.ts'
 import { integerLiteral } from '../literals.ts'
 import type { FurthestSchedules } from '../scheduling-store.ts'
 import { blockedByNothing, IN_QUEUE, orphan, waitsForNothing } from './conditions.ts'
 import { type Context, readClock, type TablesContext } from './context.ts'
-import { plannableColumns, type PlannableRow, toPlannable } from './rows.ts'
+import { expressions, plannableColumns, type PlannableRow, reader, toPlannable } from './rows.ts'
 import { workerStore } from './workers.ts'
 
 /** Maximum number of rows of each kind; a longer list would not help. */
 const MAX = 10_000
-/** Waiting jobs are counted up to this number. */
 const MAX_WAITING = 100_000
-/** Maximum number of schedules with a slot in the future, and of schedules with the latest next runs. */
 const MAX_FURTHEST = 1000
 
-/** The last slots are read for this many of the most frequent schedules. */
 const MAX_FREQUENT = 100
-/**
- * How many of a schedule's most recent rows are read, and how many of these must have missed slots for the schedule to
- * count as unable to keep up.
- */
+/** A schedule cannot keep up if at least this many of its last rows have missed slots. */
 const LAST_SLOTS = 10
 const TOO_MANY = 3
 const RECENT_MS = 60_000
 /** A job that has been in an external queue for longer than this may be lost there. */
 const UNREPORTED_MS = 3_600_000
 
-interface ScheduleRow {
-  id: string
-  task: string
-  timer: string
-  idle: DoctorSchedule['idle']
-  nextrun: string | null
-  created: string
-  last_error: string | null
-  retry_at: string | null
-  retry: number | null
-  retry_limit: number | null
-  due: number
+const SCHEDULE = {
+  ...picked(SETTINGS, ['task', 'timer']),
+  ...picked(SCHEDULE_COLUMNS, ['nextRunAt', 'createdAt', 'lastError', 'retryAt', 'retry', 'retryLimit']),
+  idle: PLAN_COLUMNS.idle,
 }
+const readSchedule = reader(SCHEDULE)
 
-export function inspectionStore(context: TablesContext): Omit<InspectionStore, 'schemaDrift'> {
+export async function inspect(context: TablesContext): Promise<DoctorInput> {
+  const clock = await clocks(context)
+  const store = workerStore(context)
+  const waiting = await waitingJobs(context)
+  // Read after the waiting jobs: a worker that has claimed some in the meantime is not idle.
+  const running = await store.running()
+  const { workers } = await store.list()
+  const active = await schedules(context)
   return {
-    async inspect() {
-      const clock = await clocks(context)
-      const store = workerStore(context)
-      const waiting = await waitingJobs(context)
-      // Read after the waiting jobs: a worker that has claimed some in the meantime is not idle.
-      const running = await store.running()
-      const { workers } = await store.list()
-      const active = await schedules(context)
-      return {
-        ...clock,
-        workers: workers.map((worker) => ({ ...worker, running: running.get(worker.id) ?? 0 })),
-        marks: await marks(context),
-        schedules: active,
-        behind: await behind(context, active, clock.now),
-        furthest: (await furthest(context, MAX_FURTHEST)).schedules,
-        waiting,
-        ...(await broken(context, clock.now)),
-      }
-    },
+    ...clock,
+    workers: workers.map((worker) => ({ ...worker, running: running.get(worker.id) ?? 0 })),
+    marks: await marks(context),
+    schedules: active,
+    behind: await behind(context, active, clock.now),
+    furthest: (await furthest(context, MAX_FURTHEST)).schedules,
+    waiting,
+    ...(await broken(context, clock.now)),
   }
 }
 
@@ -88,30 +72,15 @@ async function marks({ rows, dialect, tables }: Context): Promise<DoctorInput['m
 }
 
 async function schedules({ rows, dialect, tables }: Context): Promise<DoctorSchedule[]> {
-  const { instant, now } = dialect
-  const found = await rows<ScheduleRow>(
-    `SELECT id, task, timer, idle, last_error, retry, retry_limit,
-       ${instant('nextrun')} AS nextrun, ${instant('created')} AS created,
-       ${instant('retry_at')} AS retry_at,
-       CASE WHEN worker IS NULL AND wake_at <= ${now} THEN 1 ELSE 0 END AS due
+  const found = await rows<{ id: string; due: number }>(
+    `SELECT ${expressions(dialect, SCHEDULE).join(', ')},
+       CASE WHEN worker IS NULL AND wake_at <= ${dialect.now} THEN 1 ELSE 0 END AS due
      FROM ${tables.schedule}
      WHERE enabled = 1 AND (idle IS NULL OR idle IN ('invalid', 'dead') OR retry_at IS NOT NULL)
      ORDER BY id
      LIMIT ${integerLiteral(MAX)}`,
   )
-  return found.map((row) => ({
-    id: row.id,
-    task: row.task,
-    timer: row.timer,
-    idle: row.idle,
-    nextRunAt: fromText(row.nextrun),
-    createdAt: fromStored(row.created),
-    lastError: row.last_error,
-    retryAt: fromText(row.retry_at),
-    retry: row.retry,
-    retryLimit: row.retry_limit,
-    isDue: row.due === 1,
-  }))
+  return found.map((row) => ({ ...readSchedule(row), isDue: row.due === 1 }))
 }
 
 /**
@@ -162,7 +131,6 @@ async function waitingJobs({ rows, tables }: Context): Promise<DoctorInput['wait
   return found.map(({ task, amount, since }) => ({ task, count: amount, since: fromStored(since) }))
 }
 
-/** Rows that the sweep repairs. */
 async function broken(
   { rows, tables, dialect }: Context,
   now: Date,

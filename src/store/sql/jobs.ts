@@ -14,21 +14,18 @@ import { type SettlingRow, settlingColumns, writeOutcomes } from './outcomes.ts'
 import { attemptRecorder, type RecordAttempts, settledAttempt } from './settle.ts'
 import { findOpenJob, findOwn, findOwnId, shownJob } from './own-ids.ts'
 import { jobColumns, type JobRow, plannableColumns, type PlannableRow, settingValue, toJob } from './rows.ts'
-import { type Expression, type QueueOf, queueOf } from './external.ts'
+import { type QueueOf, queueOf } from './external.ts'
 import { countUpTo } from './lists/scan.ts'
 
 /** Maximum number of characters and of rows in one INSERT, well below the packet limit of any server. */
 const LARGEST_INSERT = 1_000_000
 const MAX_ROWS = 500
 
-/**
- * Maximum number of names in one lookup; each takes two parameters, and SQLite allows 32,766 in a statement.
- */
+/** Each takes two parameters, and SQLite allows 32,766 in a statement. */
 const NAMES_AT_ONCE = 1000
 
 export function jobStore(context: TablesContext, owner: Owner = ANY_OWNER): JobStore {
   const { dialect, tables } = context
-  /** Part of every statement that accesses a row. */
   const scope = scopeCondition(owner)
 
   return {
@@ -157,7 +154,6 @@ function retryJob(
   })
 }
 
-/** @param id  the stored id */
 async function readJob({ rows, tables, dialect }: Context, owner: Owner, id: string): Promise<Job | null> {
   const scope = scopeCondition(owner)
   const [row] = await rows<JobRow>(
@@ -201,7 +197,7 @@ async function insertJobs(
     { column: 'queue', unset: null, cells: jobs.map(({ task }) => queue(task)) },
     { column: 'submitted', unset: undefined, cells: jobs.map(() => ({ text: dialect.now, params: [] })) },
   ].filter(({ unset, cells }) => cells.some(({ text, params }) => text !== '?' || params[0] !== unset))
-  const textOf = ({ text }: Expression) => (text === '?' ? dialect.storedValue : text)
+  const textOf = ({ text }: Condition) => (text === '?' ? dialect.storedValue : text)
   const rows = jobs.map((_, row) => columns.flatMap(({ cells }) => cells[row] ?? []))
   await run(
     `INSERT INTO ${tables.job} (${columns.map(({ column }) => column).join(', ')})
@@ -210,9 +206,9 @@ async function insertJobs(
   )
 }
 
-const parameter = (value: SqlValue): Expression => ({ text: '?', params: [value] })
+const parameter = (value: SqlValue): Condition => ({ text: '?', params: [value] })
 
-function runAtOf(dialect: Dialect, { runAt, delayMs }: NewJob): Expression {
+function runAtOf(dialect: Dialect, { runAt, delayMs }: NewJob): Condition {
   return delayMs === null ? parameter(runAt && toText(runAt)) : { text: dialect.nowPlus(delayMs), params: [] }
 }
 
@@ -247,7 +243,6 @@ async function lockWithSchedule(
   return row === undefined ? null : { row, schedules: new Map(schedules.map((of) => [of.id, of])) }
 }
 
-/** Assignments that restart a job from its first attempt. */
 const AGAIN = {
   state: "'waiting'",
   reason: "CASE WHEN reason = 'run-now' THEN reason END",
@@ -262,7 +257,6 @@ const AGAIN = {
   progress: 'NULL',
 }
 
-/** Splits the jobs into batches that each fit in one statement. */
 function batches(jobs: readonly NewJob[]): NewJob[][] {
   const parts: NewJob[][] = []
   let size = Infinity

@@ -15,10 +15,9 @@ import { and, type Condition, NOTHING, exceptFor } from './conditions.ts'
 import type { Context, TablesContext } from './context.ts'
 import { furthest } from './inspection.ts'
 import { Isolation } from './isolate.ts'
-import { BATCH, mostAtOnce, submit } from './submit.ts'
+import { BATCH, submit } from './submit.ts'
 import { clearStaleMarks, sweep } from './take-over.ts'
 
-/** A schedule that is due, and the database's clock. */
 interface DueRow {
   readonly id: string
   readonly wake_at: string
@@ -34,7 +33,7 @@ export function schedulingStore(context: TablesContext): SchedulingStore {
   return {
     submitsInParallel: dialect.writesInParallel,
 
-    mostAtOnce: () => mostAtOnce(context, submitting),
+    mostAtOnce: () => (dialect.writesInParallel ? context.database.mostAtOnce() : submitting.batch.rows()),
 
     async look(tasks) {
       const { now, turns } = dialect
@@ -99,8 +98,6 @@ function markDue(
     onRefused,
     together: (report) =>
       context.transaction(async (tx) => {
-        // The index on wake_at both filters and orders, so only the rows that are marked are locked. wake_at includes
-        // the end of a mark, so rows that other workers have marked are not read.
         const due = await tx.rows<DueRow>(
           `SELECT ${columns}
            FROM ${dialect.found(tables.schedule, { index: tables.wakeIndex })}

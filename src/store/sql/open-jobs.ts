@@ -25,9 +25,7 @@ interface OpenJob {
   readonly attempt: number
 }
 
-/** The jobs of a schedule before it is planned. */
 export interface JobsBefore {
-  /** The jobs that are not final. */
   readonly jobs: readonly OpenJob[]
   readonly open: OpenJobs
   readonly latestRun: number
@@ -67,8 +65,6 @@ export async function jobsBefore(
   const replacing = new Set(
     rows.filter((row) => row.overlap === 'replace' || row.yields === 1).map((row) => row.id),
   )
-  // The keys are found first, and the rows are then locked by key, because locks through another index could deadlock
-  // with those of a claim.
   const replaceable = open.filter((one) => replacing.has(one.schedule))
   const got = await lockRows<OpenJob>(tx, {
     table: job,
@@ -92,9 +88,7 @@ export async function jobsBefore(
   )
 }
 
-/**
- * The number of a schedule's jobs that are not final. The schedule's row is locked, so the number cannot change.
- */
+/** The schedule's row must be locked, so that the numbers cannot change. */
 export async function openJobs(
   { select, rows, dialect, tables, locking }: Context,
   schedule: string,
@@ -135,11 +129,7 @@ export async function replaceOpen(tx: Context, jobs: readonly OpenJob[]): Promis
   )
 }
 
-/**
- * Cancels the waiting and blocked jobs of a schedule whose row is locked.
- *
- * @param scope  limits this to the owner's jobs
- */
+/** Cancels the waiting and blocked jobs of a schedule whose row is locked. */
 export async function cancelQueued(tx: Context, schedule: string, scope: Condition): Promise<void> {
   const { dialect, tables } = tx
   const queued = "state IN ('waiting', 'blocked')"

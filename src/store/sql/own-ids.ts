@@ -42,7 +42,6 @@ export async function findOwn(
   )
 }
 
-/** Like `findOwn`, for one name, or null if this owner has no such row. */
 export async function findOwnId(
   context: Context,
   table: 'schedule' | 'job',
@@ -52,7 +51,6 @@ export async function findOwnId(
   return (await findOwn(context, table, owner, [name])).get(name) ?? null
 }
 
-/** The form of generated ids. */
 const GENERATED = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i
 
 /** The stored id of a row; if the row no longer exists, the more likely of the two possible ids. */
@@ -88,7 +86,6 @@ export function shownSchedule<Row extends StoredSchedule>(
   }
 }
 
-/** The job with ids as its owner sees them. */
 export function shownJob<Row extends Job>(owner: Owner, job: Row): Row {
   const { id, scheduleId } = job
   return { ...job, id: shownId(owner, id), scheduleId: scheduleId && shownId(owner, scheduleId) }

@@ -3,7 +3,7 @@
  */
 import type { ExecutingStore } from '../executing-store.ts'
 import { integerLiteral } from '../literals.ts'
-import { lockRows, updateRows } from './by-key.ts'
+import { lockIds, updateRows } from './by-key.ts'
 import { exceptFor } from './conditions.ts'
 import type { Context, TablesContext } from './context.ts'
 import type { Isolation } from './isolate.ts'
@@ -19,7 +19,6 @@ export async function promoteDue(
     onRefused,
     together: (report) =>
       context.transaction(async (tx) => {
-        // The index on due_at both filters and orders, so only the promoted rows are locked.
         const due = await tx.rows<{ id: string }>(
           `SELECT id
            FROM ${dialect.found(tables.job, { index: tables.dueIndex })}
@@ -29,20 +28,22 @@ export async function promoteDue(
           except.params,
         )
         report(due)
-        return await promote(tx, due)
+        return await promote(
+          tx,
+          due.map(({ id }) => id),
+        )
       }),
     some: (jobs) =>
       context.transaction(async (tx) => {
         const ids = jobs.map(({ id }) => id)
-        return await promote(tx, await lockRows(tx, { table: tables.job, columns: 'id', ids }))
+        return await promote(tx, await lockIds(tx, tables.job, ids))
       }),
   })
   return promoted.reduce((sum, count) => sum + count, 0)
 }
 
 /** @returns how many jobs were still due, as a list of one number; empty if there were none */
-async function promote(tx: Context, jobs: readonly { readonly id: string }[]): Promise<number[]> {
-  const ids = jobs.map(({ id }) => id)
+async function promote(tx: Context, ids: readonly string[]): Promise<number[]> {
   const where = `due_at <= ${tx.dialect.now}`
   const promoted = await updateRows(tx, tx.tables.job, { run_at: 'NULL', frozen_until: 'NULL' }, ids, {
     where,

@@ -1,8 +1,8 @@
 import { FINAL_STATES, type JobState } from '../../model/states.ts'
 import { toText } from '../../model/instant.ts'
 import { integerLiteral, placeholders } from '../literals.ts'
-import type { RetentionStore } from '../retention-store.ts'
-import { lockRows } from './by-key.ts'
+import type { RetentionStore } from '../store.ts'
+import { lockIds } from './by-key.ts'
 import { FINAL } from './conditions.ts'
 import { readClock, type TablesContext } from './context.ts'
 
@@ -41,8 +41,7 @@ async function deleteDone(context: TablesContext, before: string, limit: number)
     )
     deleted = await context.transaction(async (tx) => {
       const ids = found.map((row) => row.id)
-      const lock = { table: schedule, columns: 'id', ids, where: condition, params }
-      const done = (await lockRows<{ id: string }>(tx, lock)).map((row) => row.id)
+      const done = await lockIds(tx, schedule, ids, condition, params)
       if (done.length === 0) return 0
       return await tx.run(`DELETE FROM ${schedule} WHERE id IN (${placeholders(done)})`, done)
     })
@@ -107,11 +106,10 @@ async function remove(context: TablesContext, rows: readonly { readonly id: stri
     const { jobId } = tx.dialect
     const ids = rows.map((row) => row.id)
     // A job that is being retried, or was retried in the meantime, keeps its log and attempts.
-    const final = await lockRows<{ id: string }>(tx, { table: job, columns: 'id', ids, where: FINAL })
+    const final = await lockIds(tx, job, ids, FINAL)
     if (final.length === 0) return 0
-    const found = final.map((row) => row.id)
     for (const table of [log, attempt])
-      await tx.run(`DELETE FROM ${table} WHERE job_id IN (${placeholders(found, jobId)})`, found)
-    return await tx.run(`DELETE FROM ${job} WHERE id IN (${placeholders(found, jobId)})`, found)
+      await tx.run(`DELETE FROM ${table} WHERE job_id IN (${placeholders(final, jobId)})`, final)
+    return await tx.run(`DELETE FROM ${job} WHERE id IN (${placeholders(final, jobId)})`, final)
   })
 }

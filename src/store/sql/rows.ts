@@ -1,4 +1,3 @@
-/** Converts rows to objects, and defines which columns are read, and how. */
 import {
   CLAIM_COLUMNS,
   type Column,
@@ -57,44 +56,24 @@ export interface StartableRow extends Row<typeof STARTABLE> {
   clock: string
 }
 
-/** The expressions for columns, with instants as normalised text. */
-function expressions({ instant }: Dialect, columns: Columns): string[] {
-  return Object.values(columns).map(({ kind, column }) =>
+/** The id and these columns, with instants as normalised text. */
+export function expressions({ instant }: Dialect, columns: Columns): string[] {
+  const selected = Object.values(columns).map(({ kind, column }) =>
     kind === 'instant' ? `${instant(column)} AS ${column}` : column,
   )
-}
-
-/** Instants as normalised text. */
-export function instants({ instant }: Dialect, columns: readonly string[]): string {
-  return columns.map((column) => `${instant(column)} AS ${column}`).join(', ')
-}
-
-/** The expressions for `PlannableRow`, one for each column. */
-export function plannableExpressions(dialect: Dialect): string[] {
-  return ['id', ...expressions(dialect, PLANNABLE), 'definition', `${dialect.now} AS clock`]
+  return ['id', ...selected]
 }
 
 export function plannableColumns(dialect: Dialect): string {
-  return plannableExpressions(dialect).join(', ')
+  return [...expressions(dialect, PLANNABLE), 'definition', `${dialect.now} AS clock`].join(', ')
 }
 
-/** The expressions for `ScheduleRow`, one for each column. */
 export function scheduleExpressions(dialect: Dialect): string[] {
-  return [
-    'id',
-    ...expressions(dialect, { ...PLANNABLE, ...SCHEDULE }),
-    'definition',
-    `${dialect.now} AS clock`,
-  ]
+  return [...expressions(dialect, { ...PLANNABLE, ...SCHEDULE }), 'definition', `${dialect.now} AS clock`]
 }
 
-export function scheduleColumns(dialect: Dialect): string {
-  return scheduleExpressions(dialect).join(', ')
-}
-
-/** The expressions for `JobRow`, one for each column. */
 export function jobExpressions(dialect: Dialect): string[] {
-  return ['id', ...expressions(dialect, JOB)]
+  return expressions(dialect, JOB)
 }
 
 export function jobColumns(dialect: Dialect): string {
@@ -102,7 +81,7 @@ export function jobColumns(dialect: Dialect): string {
 }
 
 export function startableColumns(dialect: Dialect): string {
-  return ['id', ...expressions(dialect, STARTABLE), `${dialect.now} AS clock`].join(', ')
+  return [...expressions(dialect, STARTABLE), `${dialect.now} AS clock`].join(', ')
 }
 
 /**
@@ -158,11 +137,8 @@ export function toClaimed(
   }
 }
 
-/**
- * Reads the columns of a row into an object that gets further fields. [A literal with a spread takes ten times as
- * long.]
- */
-function reader<Definitions extends Columns>(
+/** [A literal with a spread takes ten times as long.] */
+export function reader<Definitions extends Columns>(
   definitions: Definitions,
 ): (row: { readonly id: string }) => Values<Definitions> & { readonly id: string } {
   const columns = Object.entries(definitions)
@@ -194,8 +170,8 @@ function valueOf(column: Column, stored: unknown): unknown {
 }
 
 const readPlanning = reader(PLANNING_COLUMNS)
-const readSchedule = reader(SCHEDULE)
-const readJob = reader(JOB)
+export const toSchedule: (row: ScheduleRow) => StoredSchedule = reader(SCHEDULE)
+export const toJob: (row: JobRow) => Job = reader(JOB)
 
 export function toPlannable(row: PlannableRow): Plannable {
   const planned = row.planned_from === null ? null : splitPlannedFrom(row.planned_from)
@@ -229,20 +205,11 @@ export function splitPlannedFrom(text: string) {
   return { definition: planned.slice(0, bar), run: fromText(planned.slice(bar + 1)), isByHand }
 }
 
-export function toSchedule(row: ScheduleRow): StoredSchedule {
-  return readSchedule(row)
-}
-
-export function toJob(row: JobRow): Job {
-  return readJob(row)
-}
-
 const COLUMNS = [
   ...SETTING_NAMES.map((name) => [name, settingOf(name).column] as const),
   ['declaredBy', 'declared_by'] as const,
 ]
 
-/** The columns and values of the given settings; undefined settings are left out. */
 export function settingColumns(settings: Partial<ScheduleSettings>): [column: string, value: SqlValue][] {
   return COLUMNS.flatMap(([name, column]) => {
     const value = settings[name]
@@ -250,7 +217,6 @@ export function settingColumns(settings: Partial<ScheduleSettings>): [column: st
   })
 }
 
-/** The value of a setting in its column. */
 export function settingValue(name: SettingName | 'declaredBy', value: SqlValue | boolean | Date): SqlValue {
   if (name === 'retries' && value === 'unlimited') return UNLIMITED
   if (value instanceof Date) return toText(value)

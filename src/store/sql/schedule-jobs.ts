@@ -10,31 +10,28 @@ import { newJobId, occurrenceId } from '../../model/occurrence.ts'
 import { withRuns } from '../../model/plan.ts'
 import type { OpenJobs, Plan, PlannedRun } from '../../model/planning.ts'
 import { integerLiteral } from '../literals.ts'
-import { batchTable, lockRows, updateFromBatch } from './by-key.ts'
+import { type BatchRow, batchTable, lockIds, updateFromBatch } from './by-key.ts'
 import type { Context } from './context.ts'
 import { queueOfSchedule } from './external.ts'
 import type { PlannableRow } from './rows.ts'
 
-/** A planned schedule, with everything needed to write its jobs. */
 export interface Planned {
   readonly row: PlannableRow
   readonly plan: Plan
-  /** The schedule's open jobs before the plan. */
+  /** Before the plan, like `latestRun`. */
   readonly open: OpenJobs
-  /** The number of the schedule's newest run before the plan, or 0 if there is none yet. */
+  /** 0 if there is none yet. */
   readonly latestRun: number
   /** The ids of the schedule's jobs that are known so far, by slot. */
   readonly ids: Map<number, string>
 }
 
-/** The id of the job for a planned slot. */
 export function idOf({ row, ids }: Planned, { slot }: { readonly slot: Date }): string {
   const id = ids.get(slot.getTime()) ?? occurrenceId(row.id, slot)
   ids.set(slot.getTime(), id)
   return id
 }
 
-/** The largest value that the column can hold. */
 const MAX_MISSED = 2_147_483_647
 
 /**
@@ -91,13 +88,9 @@ export async function foldSkips(tx: Context, planned: readonly Planned[]): Promi
   )
   // A skip is merged only if no other transaction has locked the previous one, because the history must not delay a
   // schedule.
-  const free = await lockRows<{ id: string }>(tx, {
-    table: tx.tables.job,
-    columns: 'id',
-    ids: found.map(({ id }) => id),
-  })
-  const freeIds = new Set(free.map(({ id }) => id))
-  const before = new Map(found.filter(({ id }) => freeIds.has(id)).map((skip) => [skip.schedule, skip]))
+  const ids = found.map(({ id }) => id)
+  const free = new Set(await lockIds(tx, tx.tables.job, ids))
+  const before = new Map(found.filter(({ id }) => free.has(id)).map((skip) => [skip.schedule, skip]))
   const folded = candidates.flatMap((candidate) => {
     const { runs, skips } = candidate.plan
     const [skip] = skips
@@ -135,8 +128,7 @@ export async function foldSkips(tx: Context, planned: readonly Planned[]): Promi
   })
 }
 
-/** The jobs and skips of planned schedules. */
-export function plannedJobs(planned: readonly Planned[]): ScheduleJob[] {
+export function plannedJobs(planned: readonly Planned[]) {
   return planned.flatMap((one) => {
     const { row, plan, open, latestRun: latest } = one
     return [
@@ -146,7 +138,7 @@ export function plannedJobs(planned: readonly Planned[]): ScheduleJob[] {
         slot: toText(skip.slot),
         missed: skip.count,
         number: null,
-        state: 'skipped' as const,
+        state: 'skipped',
         reason: skip.reason,
         error: skip.error,
         finished: row.clock,
@@ -168,32 +160,18 @@ export function plannedJobs(planned: readonly Planned[]): ScheduleJob[] {
   })
 }
 
-/** A job to insert with the settings of its schedule. */
-export interface ScheduleJob {
-  readonly id: string
-  readonly schedule: string
-  readonly slot: string
-  readonly missed: number
-  /** The number of the run; null for a skip. */
-  readonly number: number | null
-  readonly state: 'skipped' | 'waiting' | 'blocked'
-  readonly reason: string | null
-  readonly error: string | null
-  readonly finished: string | null
-  /** JSON text; null means the schedule's own args. */
-  readonly args: string | null
-}
-
 const SCHEDULE_JOB = {
   id: 'job id',
   schedule: 'schedule id',
   slot: 'instant',
   missed: 'integer',
+  /** Of the run; null for a skip. */
   number: 'integer',
   state: 'text',
   reason: 'text',
   error: 'long text',
   finished: 'instant',
+  /** JSON text; null means the schedule's own args. */
   args: 'long text',
 } as const
 
@@ -201,7 +179,10 @@ const SCHEDULE_JOB = {
  * Inserts jobs of schedules whose rows are locked, in the order of the schedules' keys. The batch is one parameter, and
  * args are copied inside the database, so neither exceeds the packet limit of a server.
  */
-export async function insertScheduleJobs(tx: Context, jobs: readonly ScheduleJob[]): Promise<void> {
+export async function insertScheduleJobs(
+  tx: Context,
+  jobs: readonly BatchRow<typeof SCHEDULE_JOB>[],
+): Promise<void> {
   if (jobs.length === 0) return
   const { dialect, tables } = tx
   const { table, params } = batchTable(dialect, SCHEDULE_JOB, jobs)

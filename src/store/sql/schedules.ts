@@ -1,12 +1,7 @@
 import { ConflictError } from '../../errors.ts'
 import { occurrenceId } from '../../model/occurrence.ts'
 import { ANY_OWNER, newId, type Owner, shownId } from '../../model/owner.ts'
-import {
-  type Schedule,
-  type ScheduleSettings,
-  type StoredSchedule,
-  withSettings,
-} from '../../model/schedule.ts'
+import type { Schedule, ScheduleSettings, StoredSchedule } from '../../model/schedule.ts'
 import type { Dialect, SqlValue } from '../database.ts'
 import { fromStored, toText } from '../../model/instant.ts'
 import type { Check, NewSchedule, PlanEdit, ScheduleStore } from '../schedule-store.ts'
@@ -15,8 +10,6 @@ import { scopeCondition } from './conditions.ts'
 import { type Context, inTransactionOf, readClock, type TablesContext } from './context.ts'
 import { findOpenJob, findOwnId, shownSchedule } from './own-ids.ts'
 import {
-  plannableExpressions,
-  type PlannableRow,
   plannedFrom,
   scheduleExpressions,
   type ScheduleRow,
@@ -31,7 +24,6 @@ import { placeholders } from '../literals.ts'
 
 export function scheduleStore(context: TablesContext, owner: Owner = ANY_OWNER): ScheduleStore {
   const { dialect, tables } = context
-  /** Part of every statement that accesses a row. */
   const scope = scopeCondition(owner)
 
   const changing = (
@@ -64,10 +56,10 @@ export function scheduleStore(context: TablesContext, owner: Owner = ANY_OWNER):
           return { result: 'created', schedule: await insert(tx, owner, created, plan) }
         }
         const changes = change(shownSchedule(owner, current))
-        await changeSchedule(tx, current.id, changes)
         if (Object.keys(changes).length === 0)
           return { result: 'unchanged', schedule: shownSchedule(owner, current) }
-        const changed = await planned(tx, withSettings(current, changes), plan)
+        await changeSchedule(tx, current.id, changes)
+        const changed = await planned(tx, current.id, plan)
         return { result: 'changed', schedule: shownSchedule(owner, changed) }
       }),
 
@@ -77,13 +69,12 @@ export function scheduleStore(context: TablesContext, owner: Owner = ANY_OWNER):
     },
 
     update: (name, changes, check, plan) =>
-      changing(name, check, async (tx, current) => {
-        await changeSchedule(tx, current.id, changes)
-        const changed = withSettings(current, changes)
-        if (changes.enabled !== true || current.enabled) return planned(tx, changed, plan)
+      changing(name, check, async (tx, { id, enabled }) => {
+        await changeSchedule(tx, id, changes)
         // The schedule is planned from now, even if no worker noticed the pause.
-        await updateRows(tx, tables.schedule, { nextrun: 'NULL', pause_reason: 'NULL' }, [current.id])
-        return planned(tx, { ...changed, nextRunAt: null, pauseReason: null }, plan)
+        if (changes.enabled === true && !enabled)
+          await updateRows(tx, tables.schedule, { nextrun: 'NULL', pause_reason: 'NULL' }, [id])
+        return planned(tx, id, plan)
       }),
 
     pause: (name, { reason, jobs }, check, plan) =>
@@ -91,9 +82,7 @@ export function scheduleStore(context: TablesContext, owner: Owner = ANY_OWNER):
         const paused = { enabled: '0', pause_reason: '?' }
         await updateRows(tx, tables.schedule, paused, [id], { params: [reason] })
         if (jobs === 'cancel') await cancelQueued(tx, id, scope)
-        const after = await readSchedule(tx, ANY_OWNER, id)
-        if (after === null) throw new Error(`the schedule ${id} was locked but cannot be found`)
-        return planned(tx, after, plan)
+        return planned(tx, id, plan)
       }),
 
     delete: (name, check) =>
@@ -103,18 +92,12 @@ export function scheduleStore(context: TablesContext, owner: Owner = ANY_OWNER):
       }),
 
     reset: (name, check, plan) =>
-      changing(name, check, async (tx, current) => {
+      changing(name, check, async (tx, { id }) => {
         // NULL in planned_from makes the scheduler plan again, from now.
         const reset = { idle: 'NULL', nextrun: 'NULL', planned_from: 'NULL', last_error: 'NULL' }
-        await updateRows(
-          tx,
-          tables.schedule,
-          { ...reset, run_count: '0', error_count: '0', failed_attempts: '0' },
-          [current.id],
-        )
-        const counters = { runCount: 0, errorCount: 0, failedAttempts: 0 }
-        const after = { ...current, idle: null, nextRunAt: null, lastError: null, ...counters }
-        return planned(tx, after, plan)
+        const counters = { run_count: '0', error_count: '0', failed_attempts: '0' }
+        await updateRows(tx, tables.schedule, { ...reset, ...counters }, [id])
+        return planned(tx, id, plan)
       }),
 
     count: (most) => countUpTo(context, tables.schedule, scope, most),
@@ -171,7 +154,6 @@ async function runNow(
   })
 }
 
-/** @param locked  ends the SELECT; see `Dialect.locked` */
 async function readSchedule(
   context: Context,
   owner: Owner,
@@ -191,7 +173,6 @@ async function readSchedule(
   return row === undefined ? null : toSchedule(row)
 }
 
-/** @returns the schedule as the owner sees it */
 async function insert(
   tx: Context,
   owner: Owner,
@@ -199,50 +180,39 @@ async function insert(
   plan: PlanEdit | undefined,
 ): Promise<Schedule> {
   await insertSchedule(tx, created)
-  const inserted = await readSchedule(tx, ANY_OWNER, created.id)
-  if (inserted === null) throw new Error(`the schedule ${created.id} was inserted but cannot be found`)
-  return shownSchedule(owner, await planned(tx, inserted, plan))
+  return shownSchedule(owner, await planned(tx, created.id, plan))
 }
 
-/**
- * Plans a schedule from its current row, which this transaction has written.
- *
- * @param written  the written row, without the plan
- */
-async function planned(
-  tx: Context,
-  written: StoredSchedule,
-  planEdit: PlanEdit | undefined,
-): Promise<StoredSchedule> {
-  if (planEdit === undefined) return written
-  const { id } = written
+/** Plans a schedule that this transaction has written. @returns the schedule afterwards */
+async function planned(tx: Context, id: string, planEdit: PlanEdit | undefined): Promise<StoredSchedule> {
   const { dialect, tables } = tx
-  const [row] = await tx.rows<PlannableRow>(
-    `${tx.select(plannableExpressions(dialect))} FROM ${dialect.found(tables.schedule, 'key')}
+  const [row] = await tx.rows<ScheduleRow>(
+    `${tx.select(scheduleExpressions(dialect))} FROM ${dialect.found(tables.schedule, 'key')}
      WHERE id = ? ${dialect.locked('wait')}`,
     [id],
   )
-  if (row === undefined) return written
-  const plannable = toPlannable(row)
-  const plan = planEdit(plannable, fromStored(row.clock), await openJobs(tx, id))
-  const { nextRunAt, idle, lastSlot, lastError, frozenUntil } = plan ?? plannable
-  if (plan !== null)
-    await updateRows(
-      tx,
-      tables.schedule,
-      { nextrun: '?', idle: '?', last_slot: '?', last_error: '?', planned_from: '?', frozen_until: 'NULL' },
-      [id],
-      {
-        params: [
-          nextRunAt && toText(nextRunAt),
-          idle,
-          lastSlot && toText(lastSlot),
-          lastError,
-          plannedFrom(row.definition, plan),
-        ],
-      },
-    )
-  return { ...written, nextRunAt, idle, lastSlot, lastError, frozenUntil }
+  if (row === undefined) throw new Error(`the schedule ${id} was written but cannot be found`)
+  const schedule = toSchedule(row)
+  if (planEdit === undefined) return schedule
+  const plan = planEdit(toPlannable(row), fromStored(row.clock), await openJobs(tx, id))
+  if (plan === null) return schedule
+  const { nextRunAt, idle, lastSlot, lastError, frozenUntil } = plan
+  await updateRows(
+    tx,
+    tables.schedule,
+    { nextrun: '?', idle: '?', last_slot: '?', last_error: '?', planned_from: '?', frozen_until: 'NULL' },
+    [id],
+    {
+      params: [
+        nextRunAt && toText(nextRunAt),
+        idle,
+        lastSlot && toText(lastSlot),
+        lastError,
+        plannedFrom(row.definition, plan),
+      ],
+    },
+  )
+  return { ...schedule, nextRunAt, idle, lastSlot, lastError, frozenUntil }
 }
 
 /** Runs the work in a transaction. @throws ConflictError when the id is in use */

@@ -1,12 +1,10 @@
 /** Reads JSON columns that normally only Kalends writes. Invalid values count as missing. */
 
-/** The strings in an array. */
 export function textsOf(json: string): string[] {
   const value = parsed(json)
   return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : []
 }
 
-/** The strings in an object. */
 export function textRecordOf(json: string): Readonly<Record<string, string>> {
   const value = parsed(json)
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return {}

@@ -44,7 +44,6 @@ import {
   withoutDecided,
 } from './schedule-jobs.ts'
 
-/** Options for submitting marked schedules. */
 interface How {
   readonly decide: Decide
   /** Null if no job starts in this transaction. */
@@ -56,33 +55,19 @@ interface How {
 const NOTHING: SubmitResult = { submissions: [], started: [], locked: [], left: [], refused: [] }
 /** The number of schedules per transaction if transactions block the event loop. */
 export const BATCH = { first: 64, most: 500, ms: PART_MS }
-/**
- * Once a transaction has this many jobs, it plans no more schedules. The last schedule may exceed the number, because
- * catching up may need many jobs.
- */
+/** Once it has planned this many jobs or slots, a transaction plans no more schedules. The last one may exceed this. */
 const MAX_JOBS = 500
-/**
- * Once a transaction has planned this many slots, it plans no more schedules. The last schedule may exceed the number,
- * for example after a long downtime.
- */
 const MAX_SLOTS = 10_000
 
-/** What one submission passes to the next. */
 export interface Submitting {
   readonly isolation: Isolation
   readonly batch: Fitting
 }
 
-/** Maximum number of schedules in the next transaction. */
-export function mostAtOnce({ database, dialect }: TablesContext, { batch }: Submitting): number {
-  return dialect.writesInParallel ? database.mostAtOnce() : batch.rows()
-}
-
-/** Plans marked schedules and writes the result, in one transaction. */
 export async function submit(
   context: TablesContext,
   { isolation, batch }: Submitting,
-  [worker, marks, decide, { startLimits = null } = {}]: Parameters<SchedulingStore['submit']>,
+  [worker, marks, decide, startLimits = null]: Parameters<SchedulingStore['submit']>,
 ): Promise<SubmitResult> {
   const { isContended } = context.dialect
   const write = (some: readonly Mark[], how: How) =>
@@ -230,7 +215,6 @@ async function submitAll(
   }
 }
 
-/** Advances the schedules and ends their marks. */
 async function advance(tx: Context, planned: readonly Planned[]): Promise<void> {
   await updateFromBatch(
     tx,
@@ -303,7 +287,6 @@ async function stillLocked(
   return missing.filter((mark) => exists.has(mark.id))
 }
 
-/** Starts newly inserted jobs on this worker, if all of them are within its limits. */
 async function startPlanned(
   tx: Context,
   worker: string,

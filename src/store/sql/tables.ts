@@ -1,7 +1,7 @@
 import type { Dialect } from '../database.ts'
+import { quoted } from '../literals.ts'
 
-/** The tables, and the indexes that statements name. */
-const NAMES = {
+const TABLES = {
   schedule: 'periodic_task',
   job: 'job',
   log: 'job_log',
@@ -10,8 +10,10 @@ const NAMES = {
   declaredSet: 'declared_set',
   freeze: 'schedule_freeze',
   taskQueue: 'task_queue',
-  /** The migrations that have been applied. */
-  migration: 'kalends_migration',
+} as const
+
+/** The indexes that statements name. */
+const INDEXES = {
   wakeIndex: 'periodic_task_wake_at',
   claimIndex: 'job_claim',
   dueIndex: 'job_due',
@@ -32,31 +34,20 @@ const NAMES = {
 } as const
 
 /** All tables except the bookkeeping of migrations. */
-export const TABLE_NAMES = [
-  'periodic_task',
-  'job',
-  'job_log',
-  'attempt',
-  'worker',
-  'declared_set',
-  'schedule_freeze',
-  'task_queue',
-] as const
+export const TABLE_NAMES = Object.values(TABLES)
 
 /** Quoted names with the application's prefix; table names include the schema. */
-export type Tables = Readonly<Record<keyof typeof NAMES, string>>
+export type Tables = Readonly<ReturnType<typeof tables>>
 
-export function tables(prefix: string, { quoted, table }: Pick<Dialect, 'quoted' | 'table'>): Tables {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the keys are those of NAMES
-  return Object.fromEntries(
-    Object.entries(NAMES).map(([key, name]) => [
-      key,
-      key.endsWith('Index') ? quoted(`${prefix}${name}`) : table(`${prefix}${name}`),
-    ]),
-  ) as Tables
+export function tables(prefix: string, { table }: Pick<Dialect, 'table'>) {
+  const named = <Key extends string>(names: Readonly<Record<Key, string>>, quote: (name: string) => string) =>
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the keys are those of `names`
+    Object.fromEntries(
+      Object.entries<string>(names).map(([key, name]) => [key, quote(`${prefix}${name}`)]),
+    ) as Record<Key, string>
+  return { ...named({ ...TABLES, migration: 'kalends_migration' }, table), ...named(INDEXES, quoted) }
 }
 
-/** The placeholder for a key of the table. */
 export function keyOf({ job }: Tables, { jobId }: Pick<Dialect, 'jobId'>, table: string): string {
   return table === job ? jobId : '?'
 }

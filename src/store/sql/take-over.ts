@@ -11,10 +11,11 @@ import type { AttemptEnd } from '../../model/settle.ts'
 import type { UnsettledAttempt } from '../executing-store.ts'
 import { integerLiteral } from '../literals.ts'
 import type { SweepExtent, Swept } from '../scheduling-store.ts'
-import { lockRows, updateRows } from './by-key.ts'
+import { lockIds, lockRows, updateRows } from './by-key.ts'
 import { HANDED_OVER } from './start.ts'
 import {
   blockedByNothing,
+  type Condition,
   NO_RETRY,
   orphan,
   retriesNothing,
@@ -30,7 +31,6 @@ import type { Isolation } from './isolate.ts'
 import { jobColumns, type JobRow, policyOf } from './rows.ts'
 import { confirmReads } from './workers.ts'
 
-/** A row that the sweep found. */
 interface Found {
   readonly kind:
     | 'stale mark'
@@ -64,8 +64,12 @@ export async function sweep(
   leaseMs: number,
   extent: SweepExtent,
 ): Promise<Swept> {
+  const { tables } = context
   const { text, params } = stale(context, worker, leaseMs)
-  const parts = [text, ...anyOrphan(context), ...(extent === 'everything' ? broken(context, leaseMs) : [])]
+  const anyOrphan = anyOrphans(context).map(
+    (found) => `SELECT 'orphan' AS kind, id, ${NO_MARK} ${found} LIMIT 1`,
+  )
+  const parts = [text, ...anyOrphan, ...(extent === 'everything' ? broken(context, leaseMs) : [])]
   const found = groupBy(await context.rows<Found>(context.dialect.union(parts), params), (row) => row.kind)
   const of = (kind: Found['kind']) => found.get(kind) ?? []
   await endMarks(context, of('stale mark'))
@@ -77,9 +81,13 @@ export async function sweep(
     if (await unblock(context, id)) healed.push(`the job ${id} was blocked by no other job`)
   })
   await repairEach(isolation, of('waits for nothing'), async (id) => {
-    if (await planAgain(context, id)) healed.push(`the schedule ${id} waited for a run whose job was deleted`)
+    // The schedule is planned from now.
+    if (await repairSchedule(context, id, waitsForNothing(tables, tables.schedule), { idle: 'NULL' }))
+      healed.push(`the schedule ${id} waited for a run whose job was deleted`)
   })
-  await repairEach(isolation, of('retries nothing'), (id) => endRetry(context, id))
+  await repairEach(isolation, of('retries nothing'), async (id) => {
+    await repairSchedule(context, id, retriesNothing(tables, tables.schedule), NO_RETRY)
+  })
   if (of('held').length > 0) await thaw(context)
   return { healed, orphans: of('orphan').length > 0 }
 }
@@ -102,7 +110,7 @@ async function repairEach(
 }
 
 /** Marks of earlier incarnations of this worker, and of unregistered workers. */
-function stale(context: Context, worker: string, leaseMs: number): { text: string; params: string[] } {
+function stale(context: Context, worker: string, leaseMs: number): Condition {
   const { schedule, worker: workers } = context.tables
   const { now, nowPlus, instant } = context.dialect
   // The name and the slash before the incarnation. An incarnation contains no slash, so 'web' does not match 'web/eu'.
@@ -123,11 +131,6 @@ function stale(context: Context, worker: string, leaseMs: number): { text: strin
         )`,
     params: [worker, name],
   }
-}
-
-/** Selects at most one orphan of each kind, to find out whether there are any. */
-function anyOrphan(context: Context): string[] {
-  return anyOrphans(context).map((found) => `SELECT 'orphan' AS kind, id, ${NO_MARK} ${found} LIMIT 1`)
 }
 
 /** Jobs of dead workers, and jobs whose queue did not report their outcome: ` FROM … WHERE …`. */
@@ -176,7 +179,7 @@ function unblock(context: TablesContext, id: string): Promise<boolean> {
     )
     if (row === undefined) return false
     // A row that another transaction has locked is left to the next sweep. The schedule may also have been deleted.
-    const [free] = await lockRows(tx, { table: schedule, columns: 'id', ids: [row.schedule] })
+    const [free] = await lockIds(tx, schedule, [row.schedule])
     if (free === undefined) {
       const existing = await tx.rows(`SELECT id FROM ${schedule} WHERE id = ?`, [row.schedule])
       if (existing.length > 0) return false
@@ -185,30 +188,21 @@ function unblock(context: TablesContext, id: string): Promise<boolean> {
       row.schedule,
     ])
     if (active.length > 0) return false
-    const [blocked] = await lockRows(tx, { table: job, columns: 'id', ids: [id], where: "state = 'blocked'" })
-    if (blocked === undefined) return false
-    return (await updateRows(tx, job, { state: "'waiting'" }, [id])) > 0
+    const blocked = await lockIds(tx, job, [id], "state = 'blocked'")
+    return (await updateRows(tx, job, { state: "'waiting'" }, blocked)) > 0
   })
 }
 
-/** Plans the schedule from now. @returns whether the schedule was still waiting without an open job */
-function planAgain(context: TablesContext, id: string): Promise<boolean> {
+/** Updates a schedule that is free and still meets the condition. @returns whether it did */
+function repairSchedule(
+  context: TablesContext,
+  id: string,
+  where: string,
+  assignments: Readonly<Record<string, string>>,
+): Promise<boolean> {
   return context.transaction(async (tx) => {
-    const { schedule } = tx.tables
-    const [free] = await lockRows(tx, { table: schedule, columns: 'id', ids: [id] })
-    if (free === undefined) return false
-    const where = waitsForNothing(tx.tables, schedule)
-    return (await updateRows(tx, schedule, { idle: 'NULL' }, [id], { where })) > 0
-  })
-}
-
-/** Makes the schedule's status active again. */
-async function endRetry(context: TablesContext, id: string): Promise<void> {
-  await context.transaction(async (tx) => {
-    const { schedule } = tx.tables
-    const where = retriesNothing(tx.tables, schedule)
-    const [free] = await lockRows(tx, { table: schedule, columns: 'id', ids: [id] })
-    if (free !== undefined) await updateRows(tx, schedule, NO_RETRY, [id], { where })
+    const free = await lockIds(tx, tx.tables.schedule, [id])
+    return (await updateRows(tx, tx.tables.schedule, assignments, free, { where })) > 0
   })
 }
 
@@ -226,16 +220,11 @@ async function endMarks(context: TablesContext, marks: readonly Found[]): Promis
     const same = rows.filter(
       (row) => row.worker === fences.get(row.id)?.worker && row.marked === fences.get(row.id)?.marked,
     )
-    return await updateRows(
-      tx,
-      schedule,
-      UNMARKED,
-      same.map((row) => row.id),
-    )
+    const ids = same.map((row) => row.id)
+    return await updateRows(tx, schedule, UNMARKED, ids)
   })
 }
 
-/** This worker's running jobs, as attempts to be settled as released. */
 export async function held(context: TablesContext, worker: string): Promise<UnsettledAttempt[]> {
   const rows = await context.transaction(async (tx) => {
     await confirmReads(tx)
@@ -253,7 +242,7 @@ export async function held(context: TablesContext, worker: string): Promise<Unse
   }))
 }
 
-/** See `ExecutingStore.orphans`. @param isolation  the isolation of `settle` for orphans */
+/** @param isolation  the isolation of `settle` for orphans */
 export async function orphans(
   context: Context,
   isolation: Isolation,

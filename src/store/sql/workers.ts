@@ -1,23 +1,19 @@
 import { randomUUID } from 'node:crypto'
-import { fromStored, toText } from '../../model/instant.ts'
+import { type Row, WORKER_COLUMNS } from '../../model/columns.ts'
+import { toText } from '../../model/instant.ts'
 import { newest } from '../../model/version.ts'
 import type { WorkerStore } from '../worker-store.ts'
-import { lockRows } from './by-key.ts'
+import { lockIds } from './by-key.ts'
 import type { Context, TablesContext } from './context.ts'
-import { instants } from './rows.ts'
+import { expressions, reader } from './rows.ts'
 import { textRecordOf, textsOf } from './stored-json.ts'
 
-interface WorkerRow {
+interface WorkerRow extends Row<typeof WORKER_COLUMNS> {
   id: string
-  name: string
-  host: string
-  pid: number
-  tasks: string
-  sets: string
-  started: string
-  heartbeat: string
   lowest: string | null
 }
+
+const readWorker = reader(WORKER_COLUMNS)
 
 export function workerStore(context: TablesContext): WorkerStore {
   const { dialect, tables } = context
@@ -50,22 +46,15 @@ export function workerStore(context: TablesContext): WorkerStore {
 
     async list() {
       const rows = await context.rows<WorkerRow>(
-        `SELECT id, name, host, pid, tasks, sets, ${instants(dialect, ['started', 'heartbeat'])},
+        `SELECT ${expressions(dialect, WORKER_COLUMNS).join(', ')},
            (SELECT GROUP_CONCAT(DISTINCT lowest) FROM ${tables.migration}) AS lowest
          FROM ${tables.worker}
          ORDER BY id`,
       )
-      const workers = rows.map(({ id, name, host, pid, ...row }) => ({
-        id,
-        name,
-        host,
-        pid,
-        // An invalid row must not hide other rows; otherwise, workers could not take over from dead workers.
-        tasks: textsOf(row.tasks),
-        sets: textRecordOf(row.sets),
-        startedAt: fromStored(row.started),
-        heartbeatAt: fromStored(row.heartbeat),
-      }))
+      // An invalid row must not hide other rows; otherwise, workers could not take over from dead workers.
+      const workers = rows.map((row) =>
+        Object.assign(readWorker(row), { tasks: textsOf(row.tasks), sets: textRecordOf(row.sets) }),
+      )
       return { workers, lowestVersion: newest(rows[0]?.lowest?.split(',') ?? []) }
     },
 
@@ -84,8 +73,8 @@ export function workerStore(context: TablesContext): WorkerStore {
       context.transaction(async (tx) => {
         const where = `${dialect.instant('heartbeat')} = ?`
         const params = [toText(heartbeat)]
-        const [row] = await lockRows(tx, { table: tables.worker, columns: 'id', ids: [id], where, params })
-        if (row === undefined) {
+        const [free] = await lockIds(tx, tables.worker, [id], where, params)
+        if (free === undefined) {
           const seen = await tx.rows(`SELECT id FROM ${tables.worker} WHERE id = ? AND ${where}`, [
             id,
             ...params,
@@ -102,7 +91,6 @@ export function workerStore(context: TablesContext): WorkerStore {
   }
 }
 
-/** @returns whether the worker is registered */
 async function writeHeartbeat({ run, tables, dialect }: Context, worker: string): Promise<boolean> {
   return (await run(`UPDATE ${tables.worker} SET heartbeat = ${dialect.now} WHERE id = ?`, [worker])) > 0
 }

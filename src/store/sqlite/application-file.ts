@@ -47,7 +47,7 @@ function clientIn<Own extends object>(target: Own | { readonly $client: Own }): 
   return '$client' in target ? target.$client : target
 }
 
-/** The file of the database `main`, or empty if there is none. */
+/** Empty if the database is in memory. */
 function mainFile(rows: unknown): string {
   const databases: readonly unknown[] = Array.isArray(rows) ? rows : []
   for (const row of databases)
@@ -56,7 +56,6 @@ function mainFile(rows: unknown): string {
   return ''
 }
 
-/** The first bytes of a file. */
 function headerOf(file: string): string {
   let descriptor: number
   try {

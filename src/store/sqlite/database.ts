@@ -19,10 +19,10 @@ import {
   type SqlValue,
   type Use,
 } from '../database.ts'
-import { lender, type LenderOptions } from '../lend.ts'
+import { lender } from '../lend.ts'
 import { sqliteDialect } from './dialect.ts'
 import { isBusy, isNoSavepoint, isUnavailable } from './errors.ts'
-import { DatabaseFile, makePrivate } from './file.ts'
+import { fileCheck, makePrivate } from './file.ts'
 import { Turns } from './turns.ts'
 import { admitted } from '../admission.ts'
 
@@ -33,39 +33,31 @@ import { admitted } from '../admission.ts'
  * 1 ms, the slowest per cent of the transactions of eight competing processes took a quarter longer than with 5 ms.]
  */
 const BUSY_TIMEOUT_MS = 1
-/** How long attempts to lock continue in total. */
+/** How long attempts to lock continue. */
 const LOCK_TIMEOUT_MS = 30_000
 const MAX_STATEMENTS = 300
-
-type Statement = Libsql.Statement
 
 export class SqliteDatabase implements Database {
   readonly dialect: Dialect
   readonly #connection: Libsql.Database
-  readonly #statements = new Map<string, Statement>()
+  readonly #statements = new Map<string, Libsql.Statement>()
   readonly #turns: Turns
   readonly #use: Use
-  readonly #file: DatabaseFile | null
+  readonly #checkFile: () => void
   readonly #direct: Sql
-  readonly #lending: LenderOptions
-  readonly #clock: (() => Date) | null
 
-  constructor(
+  private constructor(
     connection: Libsql.Database,
-    clock: (() => Date) | null = null,
-    {
-      turns = new Turns(),
-      use = 'loops',
-      file = null,
-    }: { readonly turns?: Turns; readonly use?: Use; readonly file?: DatabaseFile | null } = {},
+    dialect: Dialect,
+    checkFile: () => void,
+    turns = new Turns(),
+    use: Use = 'loops',
   ) {
-    this.dialect = sqliteDialect(clock)
+    this.dialect = dialect
     this.#connection = connection
+    this.#checkFile = checkFile
     this.#turns = turns
     this.#use = use
-    this.#file = file
-    this.#clock = clock
-    this.#lending = { connection, isNoSavepoint, abandon: () => {} }
     this.#direct = {
       rows: async <Row>(text: string, params: readonly SqlValue[] = []) => {
         const rows = this.#prepared(text).all(...bindable(params))
@@ -88,7 +80,7 @@ export class SqliteDatabase implements Database {
         cause: error,
       })
     }
-    const database = new SqliteDatabase(connection, clock, { file: DatabaseFile.at(path) })
+    const database = new SqliteDatabase(connection, sqliteDialect(clock), fileCheck(path))
     connection.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
     // Switching to WAL, which several processes may attempt at once, locks the whole file for a moment.
     await database.#retryWhileBusy(async () => connection.exec('PRAGMA journal_mode = WAL'))
@@ -99,7 +91,7 @@ export class SqliteDatabase implements Database {
 
   /** The same connection for another use. `Turns` decides which use is next. Closing this database closes both. */
   beside(use: Use): SqliteDatabase {
-    return new SqliteDatabase(this.#connection, this.#clock, { turns: this.#turns, use, file: this.#file })
+    return new SqliteDatabase(this.#connection, this.dialect, this.#checkFile, this.#turns, use)
   }
 
   mostAtOnce(): number {
@@ -116,7 +108,7 @@ export class SqliteDatabase implements Database {
 
   rows<Row>(text: string, params: readonly SqlValue[] = []): Promise<Row[]> {
     return this.#inTurn(() => {
-      this.#file?.mustBeThere()
+      this.#checkFile()
       return this.#retryWhileBusy(() => this.#direct.rows<Row>(text, params))
     })
   }
@@ -130,12 +122,14 @@ export class SqliteDatabase implements Database {
 
   transaction<Result>(work: (sql: Sql, lend: Lend) => Promise<Result>): Promise<Result> {
     return this.#inTurn(async () => {
-      this.#file?.mustBeThere()
+      this.#checkFile()
       await this.#retryWhileBusy(async () => this.#connection.exec('BEGIN IMMEDIATE'))
       try {
         const sql = this.#inParts()
-        const result = await work(sql, lender(sql, this.#lending))
-        this.#file?.mustBeThere()
+        const connection = this.#connection
+        const lend = lender(sql, { connection, isNoSavepoint, abandon: () => {} })
+        const result = await work(sql, lend)
+        this.#checkFile()
         await this.#retryWhileBusy(async () => this.#connection.exec('COMMIT'))
         return result
       } catch (error) {
@@ -166,7 +160,7 @@ export class SqliteDatabase implements Database {
     }
   }
 
-  #prepared(text: string): Statement {
+  #prepared(text: string): Libsql.Statement {
     const known = this.#statements.get(text)
     if (known !== undefined) return known
     const statement = this.#connection.prepare(text)
@@ -239,7 +233,7 @@ export async function openSqlite(path: string, { clock = null }: OpenOptions): P
   return {
     loops,
     calls: loops.beside('calls'),
-    api: admitted(loops.beside('api'), { atOnce: 1 }),
+    api: admitted(loops.beside('api'), 1),
     close: () => loops.close(),
   }
 }

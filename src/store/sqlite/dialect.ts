@@ -1,12 +1,10 @@
 import type { Dialect, SchemaDialect } from '../database.ts'
 import { toText } from '../../model/instant.ts'
-import { integerLiteral, jsonPairs, withLiterals as fill, placeholders } from '../literals.ts'
+import { integerLiteral, jsonPairs, placeholders, quoted, withLiterals as fill } from '../literals.ts'
 import { groupBy } from '../group-by.ts'
 import { isAlreadyApplied, isDuplicate } from './errors.ts'
 
 const FORMAT = '%Y-%m-%d %H:%M:%f'
-
-const quoted = (name: string) => `\`${name}\``
 
 const schema: SchemaDialect = {
   tableOptions: '',
@@ -42,7 +40,6 @@ const schema: SchemaDialect = {
 /** @param clock  for tests that control time; null means the machine's clock */
 export const sqliteDialect = (clock: (() => Date) | null): Dialect => ({
   name: 'sqlite',
-  quoted,
   table: quoted,
   jobId: '?',
   storedValue: '?',
@@ -63,7 +60,7 @@ export const sqliteDialect = (clock: (() => Date) | null): Dialect => ({
     const list = Object.keys(columns).map((name) => `json_extract(value, '$.${name}') AS ${name}`)
     return `(SELECT ${list.join(', ')} FROM json_each(?))`
   },
-  updateFromBatch({ table, batch, assignments }) {
+  updateFromBatch(table, batch, assignments) {
     const list = Object.entries(assignments).map(([column, value]) => `${column} = ${value}`)
     return `UPDATE ${table} AS t SET ${list.join(', ')} FROM ${batch} AS b WHERE t.id = b.id`
   },

@@ -6,7 +6,7 @@ function code(error: unknown): string {
     : ''
 }
 
-/** Another process holds the write lock. This is temporary. */
+/** Another process holds the write lock. */
 export function isBusy(error: unknown): boolean {
   return (
     code(error).startsWith('SQLITE_BUSY') ||
@@ -27,7 +27,6 @@ export function isDuplicate(error: unknown): boolean {
   )
 }
 
-/** Whether the savepoint does not exist because its transaction has ended. */
 export function isNoSavepoint(error: unknown): boolean {
   return messageOf(error).includes('no such savepoint')
 }

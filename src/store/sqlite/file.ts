@@ -1,4 +1,3 @@
-/** Creates the database file with private permissions, and checks whether it is replaced while it is in use. */
 import { type BigIntStats, closeSync, openSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { messageOf, StoreUnavailableError } from '../../errors.ts'
@@ -18,49 +17,36 @@ export function makePrivate(path: string): void {
 }
 
 /**
- * The file that a connection has open. If the file is deleted, moved or replaced, the connection continues without an
- * error, and its writes are lost to other processes.
+ * If the file of a connection is deleted, moved or replaced, the connection continues without an error, and its writes
+ * are lost to other processes.
+ *
+ * @returns a function that throws a StoreUnavailableError if this has happened
  */
-export class DatabaseFile {
-  /** The path is absolute, because the process may change its working directory. */
-  readonly #path: string
-  readonly #opened: BigIntStats
-  /**
-   * The file that holds commits that are not in the main file yet. SQLite keeps this file while a connection is open.
-   */
-  #wal: BigIntStats | null = null
-
-  private constructor(path: string, opened: BigIntStats) {
-    this.#path = path
-    this.#opened = opened
-  }
-
-  /** @returns null if the path does not name a file */
-  static at(path: string): DatabaseFile | null {
-    const file = filePath(path)
-    const opened = file === null ? null : statusOf(file)
-    return file === null || opened === null ? null : new DatabaseFile(resolve(file), opened)
-  }
-
-  /** @throws StoreUnavailableError when the path names another file, or none */
-  mustBeThere(): void {
-    const found = statusOf(this.#path)
-    if (found !== null && isSame(found, this.#opened)) return this.#walMustBeThere()
-    throw new StoreUnavailableError(
-      found === null
-        ? `The database file '${this.#path}' was deleted or moved while it was in use: put it back, with its -wal and -shm, or stop this process`
-        : `The database file '${this.#path}' was replaced by another file while it was in use: restart this process to work on the new one`,
-    )
-  }
-
-  #walMustBeThere(): void {
-    const path = `${this.#path}-wal`
-    const found = statusOf(path)
-    this.#wal ??= found
-    if (this.#wal === null || (found !== null && isSame(found, this.#wal))) return
-    throw new StoreUnavailableError(
-      `The file '${path}' was deleted or replaced while the database was in use: put it back, or restart this process; without it, commits that are not yet in the main file are lost`,
-    )
+export function fileCheck(path: string): () => void {
+  const name = filePath(path)
+  const opened = name === null ? null : statusOf(name)
+  if (name === null || opened === null) return () => undefined
+  // The process may change its working directory.
+  const file = resolve(name)
+  const wal = `${file}-wal`
+  // Commits that are not in the main file yet. SQLite keeps this file while a connection is open.
+  let openedWal: BigIntStats | null = null
+  return () => {
+    const found = statusOf(file)
+    if (found === null)
+      throw new StoreUnavailableError(
+        `The database file '${file}' was deleted or moved while it was in use: put it back, with its -wal and -shm, or stop this process`,
+      )
+    if (!isSame(found, opened))
+      throw new StoreUnavailableError(
+        `The database file '${file}' was replaced by another file while it was in use: restart this process to work on the new one`,
+      )
+    const foundWal = statusOf(wal)
+    openedWal ??= foundWal
+    if (openedWal !== null && (foundWal === null || !isSame(foundWal, openedWal)))
+      throw new StoreUnavailableError(
+        `The file '${wal}' was deleted or replaced while the database was in use: put it back, or restart this process; without it, commits that are not yet in the main file are lost`,
+      )
   }
 }
 

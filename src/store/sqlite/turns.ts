@@ -25,10 +25,9 @@ export class Turns {
   readonly #waiting: Readonly<Record<Use, Waiting[]>> = { loops: [], calls: [], api: [] }
   #isTaken = false
   #overtaking = 0
-  /** The use that had the last reserved turn; overtaken uses alternate in taking these turns. */
+  /** Overtaken uses alternate in taking the reserved turns. */
   #lastReserved: Use | null = null
 
-  /** Runs the work when its turn comes. */
   async take<Result>(use: Use, work: () => Promise<Result>): Promise<Result> {
     await this.#turn(use)
     try {
@@ -38,7 +37,6 @@ export class Turns {
     }
   }
 
-  /** How long the longest-waiting work of this use has waited, or 0 if nothing waits. */
   longestWaitMs(use: Use): number {
     const [first] = this.#waiting[use]
     return first === undefined ? 0 : performance.now() - first.since

@@ -3,8 +3,15 @@
  * attempt is part of its job's row.
  */
 import type { Attempt } from '../../../model/attempt.ts'
-import type { StoredOutcome, JobState } from '../../../model/states.ts'
-import { fromStored, fromText } from '../../../model/instant.ts'
+import {
+  type ATTEMPT_COLUMNS,
+  CLAIM_COLUMNS,
+  JOB_COLUMNS,
+  picked,
+  type Row,
+  type Values,
+} from '../../../model/columns.ts'
+import { fromStored } from '../../../model/instant.ts'
 import type { Owner } from '../../../model/owner.ts'
 import type { Listed } from '../../list-store.ts'
 import { integerLiteral } from '../../literals.ts'
@@ -12,33 +19,21 @@ import { scopeCondition } from '../conditions.ts'
 import type { Context } from '../context.ts'
 import { textPreview, wholeLines } from './listed-rows.ts'
 import { findOwnId } from '../own-ids.ts'
-import { instants } from '../rows.ts'
+import { expressions, reader } from '../rows.ts'
 
 /** Longer errors are shortened in the list. The last error is also in the job's row. */
 const MAX_ERROR_CHARACTERS = 16_384
 
-interface JobColumns {
-  id: string
-  state: JobState
-  worker: string | null
-  attempt: number
-  claim: number
-  started: string | null
-  finished: string | null
+const IN_JOB = {
+  ...picked(JOB_COLUMNS, ['state', 'worker', 'attempt', 'startedAt', 'finishedAt']),
+  claim: CLAIM_COLUMNS.claim,
+}
+const readInJob = reader(IN_JOB)
+
+interface AttemptRow extends Omit<Row<typeof ATTEMPT_COLUMNS>, 'job_id'> {
+  readonly error_bytes: number | null
 }
 
-interface AttemptRow {
-  claim: number
-  attempt: number
-  worker: string
-  started: string
-  ended: string
-  outcome: StoredOutcome
-  error: string | null
-  error_bytes: number | null
-}
-
-/** The newest attempts of a job, oldest first; null when the job does not exist. */
 export async function attemptsOf(
   context: Context,
   owner: Owner,
@@ -49,15 +44,16 @@ export async function attemptsOf(
   const scope = scopeCondition(owner)
   const id = await findOwnId(context, 'job', owner, name)
   if (id === null) return null
-  const [job] = await context.rows<JobColumns>(
-    `SELECT id, state, worker, attempt, claim, ${instants(dialect, ['started', 'finished'])}
+  const [job] = await context.rows<{ id: string; claim: number }>(
+    `SELECT ${expressions(dialect, IN_JOB).join(', ')}
      FROM ${tables.job} WHERE id = ${dialect.jobId}${scope.text}`,
     [id, ...scope.params],
   )
   if (job === undefined) return null
   // The primary key both filters and orders.
   const rows = await context.rows<AttemptRow>(
-    `SELECT claim, attempt, worker, outcome, ${instants(dialect, ['started', 'ended'])},
+    `SELECT claim, attempt, worker, outcome,
+       ${dialect.instant('started')} AS started, ${dialect.instant('ended')} AS ended,
        ${textPreview('error', MAX_ERROR_CHARACTERS).join(', ')}
      FROM ${tables.attempt}
      WHERE job_id = ${dialect.jobId}
@@ -66,19 +62,19 @@ export async function attemptsOf(
     [job.id],
   )
   // An attempt that ended between the two statements now has a row, and the next attempt may have one as well.
-  const inJob = rows.some(({ claim }) => claim === job.claim) ? [] : attemptInJob(job)
+  const inJob = rows.some(({ claim }) => claim === job.claim) ? [] : attemptInJob(readInJob(job))
   return [...rows.toReversed().map(toAttempt), ...inJob].slice(-limit)
 }
 
 /** The attempt that is running or has succeeded, which has no row. */
-function attemptInJob({ state, worker, attempt, started, finished }: JobColumns): Attempt[] {
-  if (started === null || (state !== 'running' && state !== 'external' && state !== 'success')) return []
+function attemptInJob({ state, worker, attempt, startedAt, finishedAt }: Values<typeof IN_JOB>): Attempt[] {
+  if (startedAt === null || (state !== 'running' && state !== 'external' && state !== 'success')) return []
   return [
     {
       attempt,
       worker,
-      startedAt: fromStored(started),
-      endedAt: state === 'success' ? fromText(finished) : null,
+      startedAt,
+      endedAt: state === 'success' ? finishedAt : null,
       outcome: state === 'success' ? 'success' : null,
       error: null,
     },

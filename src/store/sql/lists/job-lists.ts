@@ -13,9 +13,7 @@ import { page } from './pages.ts'
 import { jobExpressions, type JobRow } from '../rows.ts'
 import { countBy, firstRows, groupsIn } from './scan.ts'
 
-/** The number of oldest jobs of a task that are read to find out whether the task was ever claimed. */
 const MAX_FIRST = 100
-/** Failures are distinguished by this many characters of their errors. */
 const ERROR_START = 500
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS

@@ -20,7 +20,6 @@ const choice = (where: Condition, index: string | null, order = BY_KEY): Choice[
 const equal = (column: string, index: string, value: string | null | undefined, order = BY_KEY): Choice[] =>
   choice(typeof value === 'string' ? and(`${column} = ?`, value) : NOTHING, index, order)
 
-/** Whether an expression contains a string; case-insensitive. */
 const contains = (text: string) => `INSTR(LOWER(${text}), LOWER(?)) > 0`
 
 /** The first choice selects the index; the others become filters. */
@@ -105,7 +104,7 @@ export function jobRange({ tables, dialect }: Context, owner: Owner, conditions:
   return { table: tables.job, direction: 'DESC', ...rangeOf(choices, searches) }
 }
 
-/** Job ids that begin with one of these strings. DEL is the last ASCII character. */
+/** DEL is the last ASCII character. */
 function beginsWith(starts: readonly string[], { jobId }: Context['dialect']): Condition {
   // Servers pad strings with blanks when they compare them, so a trailing blank has no effect, and no id ends with a
   // blank.

@@ -1,23 +1,17 @@
-/** Rows of lists. Large values stay in the database or are shortened there. */
 import type { Job } from '../../../model/job.ts'
 import type { StoredSchedule } from '../../../model/schedule.ts'
 import type { LargeColumn, Listed } from '../../list-store.ts'
 import { integerLiteral } from '../../literals.ts'
 import { type JobRow, type ScheduleRow, toJob, toSchedule } from '../rows.ts'
 
-/** The total size limit for all large values of a list. */
 const LIST_BYTES = 4_000_000
-/** The size limit for one value; lists rarely need more. */
 const MAX_PREVIEW_BYTES = 2048
 /** JSON cannot be shortened, so a long value is left out. Of a long text, only the beginning is kept. */
 const LARGE_JSON: readonly string[] = ['args', 'progress', 'result']
 const LARGE_TEXT: readonly string[] = ['error', 'last_error']
-/** Maximum number of large columns in a row. */
 const LARGE_COLUMNS = 4
 
-/**
- * A row of a list, with the sizes in bytes of values that were left out or shortened, or null if the row is complete.
- */
+/** The sizes in bytes of values that were left out or shortened, or null. */
 export type ListedRow<Row> = Row & {
   readonly args_bytes: number | null
   readonly last_error_bytes?: number | null
@@ -26,7 +20,6 @@ export type ListedRow<Row> = Row & {
   readonly error_bytes?: number | null
 }
 
-/** @param rows  maximum number of rows in the list */
 export function listedColumns(expressions: readonly string[], rows: number): string {
   const most = Math.min(MAX_PREVIEW_BYTES, Math.floor(LIST_BYTES / LARGE_COLUMNS / rows))
   return expressions

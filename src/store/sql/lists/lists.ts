@@ -1,6 +1,6 @@
-import type { JobState } from '../../../model/states.ts'
+import { JOB_COLUMNS, OCCURRENCE_COLUMNS, picked } from '../../../model/columns.ts'
 import { ANY_OWNER, type Owner, shownId } from '../../../model/owner.ts'
-import { fromText, toText } from '../../../model/instant.ts'
+import { toText } from '../../../model/instant.ts'
 import type { ListStore, RecentRun } from '../../list-store.ts'
 import { integerLiteral } from '../../literals.ts'
 import { and, both, NOTHING, scopeCondition } from '../conditions.ts'
@@ -8,11 +8,15 @@ import type { TablesContext } from '../context.ts'
 import { jobLists } from './job-lists.ts'
 import { listedColumns, type ListedRow, toListedJob } from './listed-rows.ts'
 import { findOwn, findOwnId, shownJob } from '../own-ids.ts'
-import { instants, jobExpressions, type JobRow } from '../rows.ts'
+import { expressions, jobExpressions, type JobRow, reader } from '../rows.ts'
 import { scheduleLists } from './schedule-lists.ts'
 
-/** Maximum number of selections in one statement. */
 const MAX_SELECTIONS = 100
+const RECENT_RUN = {
+  ...picked(OCCURRENCE_COLUMNS, ['slot']),
+  ...picked(JOB_COLUMNS, ['state', 'startedAt', 'finishedAt']),
+}
+const toRecentRun = reader(RECENT_RUN)
 
 export function listStore(context: TablesContext, owner: Owner = ANY_OWNER): ListStore {
   const { dialect, tables } = context
@@ -29,34 +33,20 @@ export function listStore(context: TablesContext, owner: Owner = ANY_OWNER): Lis
       const runs = new Map<string, RecentRun[]>(schedules.map((id) => [id, []]))
       const ids = await findOwn(context, 'schedule', owner, schedules)
       const stored = [...ids.values()]
-      const columns = instants(dialect, ['slot', 'started', 'finished'])
       // The unique key of occurrences both filters and orders.
-      const selection = `SELECT id, periodic_task_id AS schedule, state, ${columns}
+      const selection = `SELECT ${expressions(dialect, RECENT_RUN).join(', ')}, periodic_task_id AS schedule
         FROM ${dialect.found(job, { index: occurrenceIndex })}
         WHERE periodic_task_id = ?${scope.text}
         ORDER BY ${job}.slot DESC
         LIMIT ${integerLiteral(limit)}`
       for (let start = 0; start < stored.length; start += MAX_SELECTIONS) {
         const some = stored.slice(start, start + MAX_SELECTIONS)
-        const rows = await context.rows<{
-          id: string
-          schedule: string
-          state: JobState
-          slot: string | null
-          started: string | null
-          finished: string | null
-        }>(
+        const rows = await context.rows<{ id: string; schedule: string }>(
           dialect.union(some.map(() => selection)),
           some.flatMap((id) => [id, ...scope.params]),
         )
-        for (const { id, schedule, state, slot, started, finished } of rows)
-          runs.get(shownId(owner, schedule))?.push({
-            id: shownId(owner, id),
-            state,
-            slot: fromText(slot),
-            startedAt: fromText(started),
-            finishedAt: fromText(finished),
-          })
+        for (const row of rows)
+          runs.get(shownId(owner, row.schedule))?.push({ ...toRecentRun(row), id: shownId(owner, row.id) })
       }
       return runs
     },

@@ -60,7 +60,6 @@ function noPosition(after: unknown): InvalidInputError {
   )
 }
 
-/** The rows with these keys, in the same order. */
 async function byKeys<Row extends { readonly id: string }>(
   context: Context,
   table: string,

@@ -15,7 +15,6 @@ import { and, both, type Condition, NOTHING } from '../conditions.ts'
 import type { Context } from '../context.ts'
 import { keyOf } from '../tables.ts'
 
-/** Rows of a table, in the order of one index. */
 export interface Range {
   readonly table: string
   /** The name of the index, quoted; null means the primary key. */
@@ -45,30 +44,23 @@ export interface Position {
 }
 
 interface Slice<Row> {
-  /** The rows that match the filter, in order. */
   readonly rows: (Row & Position & { readonly matches: number })[]
   /** The last row that was read, whether or not it matches, or null if the range ends here. */
   readonly last: Position | null
 }
 
 interface ScanOptions extends ListBounds {
-  /** Expressions by name. */
   readonly columns?: Readonly<Record<string, string>>
-  /**
-   * Whether rows with equal columns are returned once, with their number in `matches`, and without order and position.
-   */
+  /** Rows with equal columns are returned once, with their number in `matches`, and without order and position. */
   readonly isGrouped?: boolean
-  /** The scan starts after this position. */
   readonly after?: Position | null
 }
 
-/** Totals stop here. */
 export const MAX_TOTAL = 1000
 /** The slice size starts small, because one row may contain megabytes. Keys are small. */
 const SLICE = { first: 64, most: 5000, ms: 20 }
 const SLICE_OF_KEYS = { ...SLICE, first: MAX_TOTAL + 1 }
 
-/** Visits a range slice by slice, until it ends or reaches a bound. */
 export async function* scan<Row>(
   context: Context,
   range: Range,
@@ -156,11 +148,7 @@ function sliceOf(
   }
 }
 
-/**
- * Selects the rows after a position. This is not a row comparison, because servers do not use an index for one.
- *
- * @param key  the placeholder for a key of the table
- */
+/** Not a row comparison, because servers do not use an index for one. @param key  the placeholder for a key */
 function beyond(range: Range, { instant, id }: Position, key: string): Condition {
   const by = instantOf(range)
   const comparison = range.direction === 'ASC' ? '>' : '<'
@@ -177,7 +165,6 @@ function source(dialect: Context['dialect'], { table, index }: Range): string {
   return dialect.found(table, index === null ? 'key' : { index })
 }
 
-/** The first matches in a range. */
 export async function firstRows<Row>(
   context: Context,
   range: Range,
@@ -205,7 +192,6 @@ export function upTo<Row>(limit: number, { rows, next }: Found<Row>): Found<Row>
   return { rows: rows.slice(0, limit), next: rows.length > limit ? (rows[limit - 1] ?? null) : next }
 }
 
-/** The matches in a range, with equal rows grouped within each slice. */
 export async function groupsIn<Row>(
   context: Context,
   range: Range,
@@ -247,7 +233,7 @@ export async function countBy<Name extends string>(
   return { counts, isExact }
 }
 
-/** Counts up to `most` rows. @param from  a table; see `Dialect.found` */
+/** @param from  a table; see `Dialect.found` */
 export async function countUpTo(
   context: Context,
   from: string,

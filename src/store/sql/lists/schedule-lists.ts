@@ -32,7 +32,6 @@ interface NextColumns extends TimerColumns {
   readonly id: string
   readonly task: string
   readonly nextrun: string | null
-  /** Null unless the schedule is marked or must be planned. */
   readonly definition: string | null
   readonly planned_from: string | null
 }
@@ -43,7 +42,7 @@ const MARKED_MS = 120_000
 export function scheduleLists(context: TablesContext, owner: Owner): ScheduleLists {
   const { dialect, tables } = context
   const schedulesIn = (conditions: ScheduleConditions) => scheduleRange(context, owner, conditions)
-  /** Schedules with further runs; a one-off whose run is being retried has none. */
+  /** A one-off whose run is being retried has no further runs. */
   const goingOn = (conditions: ScheduleConditions) =>
     (['active', 'retrying', 'frozen'] as const).map((status) =>
       withMore(schedulesIn({ ...conditions, status })),
