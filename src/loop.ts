@@ -1,9 +1,8 @@
 /**
- * A supervised loop: it repeats its pass and then sleeps for the time that the pass returned. It never ends on its own:
- * a pass that throws is reported, counted, and retried with back-off.
+ * Repeats its pass, and sleeps in between for the time that the pass returned. It never ends on its own: a pass that
+ * throws is reported, counted, and retried with back-off.
  */
 
-/** Minimum and maximum back-off after errors, in milliseconds. */
 const BACKOFF_MS = { shortest: 200, longest: 15_000 }
 /** setTimeout takes 31 bits. No loop needs to sleep longer than this. */
 const LONGEST_SLEEP_MS = 3_600_000
@@ -77,7 +76,6 @@ export class Loop {
     this.#endSleep?.()
   }
 
-  /** Stops after the current pass. */
   async stop(): Promise<void> {
     this.#stopping = true
     this.#endSleep?.()

@@ -1,4 +1,3 @@
-/** The scheduler for applications that already have a queue: a thin wrapper around Kalends. */
 import type { ExternalSubmit } from './executor/hand-over.ts'
 import type { ListenOptions } from './events.ts'
 import type { FinishOptions } from './jobs/external.ts'

@@ -27,7 +27,6 @@ export const ABANDON_MS = 5000
 /** After this many uncounted claims of a job, an attempt counts even if its worker was cut off. */
 const MAX_RELEASES = 10
 
-/** Runs one attempt of a job in this process. */
 export class AttemptRunner {
   readonly job: ClaimedJob
   readonly log: AttemptLog
@@ -39,7 +38,6 @@ export class AttemptRunner {
   readonly #deadlines: Deadlines<AttemptRunner>
   readonly #signal = new AttemptSignal()
   #isOver = false
-  /** How long the job waits if its handler called `snooze`. */
   #snoozedMs: number | null = null
 
   constructor(
@@ -61,7 +59,6 @@ export class AttemptRunner {
     return this.#signal.reason !== null
   }
 
-  /** Aborts the handler's signal. Only the first reason counts. */
   abort(reason: AbortReason): void {
     this.#abort(reason, false)
   }
@@ -82,8 +79,6 @@ export class AttemptRunner {
   }
 
   /**
-   * Ends the attempt.
-   *
    * @param own  how the handler ended, or null if it is still running and is abandoned
    * @returns null if the job no longer belongs to this worker, so that nothing may be written
    */
@@ -204,9 +199,7 @@ function snooze(span: string | number): never {
   throw new SnoozedError(spanOption('snooze', span, 0, { least: 0, most: LONGEST_DELAY_MS }))
 }
 
-/**
- * If a job was released too often, the attempt counts, because its handler may be what makes workers lose their leases.
- */
+/** After too many releases an attempt counts, because its handler may be what makes workers lose their leases. */
 function releasedEnd({ releases }: ClaimedJob, reason: AbortReason): AttemptEnd {
   const isTooOften = reason instanceof LeaseLostError && releases >= MAX_RELEASES
   return isTooOften ? { kind: 'lost', error: reason.message } : { kind: 'released' }

@@ -9,7 +9,6 @@ export class AttemptSignal {
   /** Created when the handler asks for its signal. */
   #controller: AbortController | null = null
 
-  /** The reason why the signal was aborted, or null if it was not. */
   get reason(): AbortReason | null {
     return this.#reason
   }

@@ -25,15 +25,14 @@ export interface Reservation extends StartLimits {
   abandon(error: unknown): void
 }
 
-/** Capacity for a claim. */
 export interface ClaimReservation extends Reservation {
   /** The number of further jobs to claim. These jobs start when there is capacity for them. */
   readonly ahead: number
 }
 
 /**
- * The capacity of this worker. A claim and a submission reserve capacity for the jobs that they may start, so that
- * together they never start more than `concurrency` jobs.
+ * A claim and a submission reserve capacity for the jobs that they may start, so that together they never start more
+ * than `concurrency` jobs.
  */
 export class Capacity {
   readonly #options: CapacityOptions
@@ -65,7 +64,6 @@ export class Capacity {
     })
   }
 
-  /** @param isAhead  whether jobs may be claimed ahead */
   reserveForClaim(isAhead: boolean): ClaimReservation | null {
     this.#isClaimDeferred = this.#reserved > 0
     const { ahead } = this.#options
@@ -77,9 +75,6 @@ export class Capacity {
     })
   }
 
-  /**
-   * While there is capacity, starts jobs that were claimed ahead. A stopping worker returns these jobs to the queue.
-   */
   startAhead(): void {
     const { ahead, attempts, worker, isStopping } = this.#options
     if (isStopping()) ahead.giveBackAll()
@@ -153,7 +148,6 @@ export class Capacity {
     return limits
   }
 
-  /** The tasks that have not reached their own limit. */
   #claimable(taskLimits: ReadonlyMap<string, number>): ReadonlyMap<string, RunPolicy> {
     const free = [...this.#options.handlers].filter(([name]) => taskLimits.get(name) !== 0)
     return new Map(free.map(([name, { task }]) => [name, task.policy]))

@@ -11,10 +11,7 @@ import type { Settler } from './settler.ts'
 import { UnansweredStatements } from './unanswered-statements.ts'
 
 const PROMOTE_AT_ONCE = 500
-/**
- * As long as claims find as many jobs as they ask for, each continues where the previous one ended, for up to this
- * time.
- */
+/** Claims that find as many jobs as they ask for continue where the previous one ended, for up to this time. */
 const CONTINUE_MS = 50
 
 interface ClaimLoopOptions extends JobExecutorOptions {
@@ -56,7 +53,6 @@ export class ClaimLoop {
     this.#unanswered = unanswered
   }
 
-  /** Jobs may be claimable. */
   wake(): void {
     this.#isQueueEmpty = false
     this.loop.wake()
@@ -72,7 +68,6 @@ export class ClaimLoop {
     return this.#isStopping ? [] : this.#capacity.claimableTasks()
   }
 
-  /** A run ended. */
   ended(ranMs: number): void {
     this.#ahead.ended(ranMs)
   }
@@ -95,8 +90,6 @@ export class ClaimLoop {
   /**
    * Reserves capacity for jobs that this worker is about to submit, so that they start in the same transaction.
    *
-   * @param worker  the id under which this worker submits
-   * @param most  the maximum number of jobs that it submits
    * @returns null if there is no capacity, or if other jobs wait in the queue: those start first
    */
   reserve(worker: string, most: number): Reservation | null {
@@ -110,7 +103,6 @@ export class ClaimLoop {
     await this.#pass(false)
   }
 
-  /** Stops claiming, returns unstarted jobs to the queue, and waits for statements that may start jobs. */
   async stop(): Promise<void> {
     this.#isStopping = true
     const stopped = this.loop.stop()

@@ -4,10 +4,7 @@ import { type ClaimedJob, type Fence, fenceOf, fenceText } from '../model/job.ts
 const SHORT_MS = 20
 /** A job that has not started after this time goes back to the queue, because other workers may have capacity. */
 const LONGEST_WAIT_MS = 100
-/**
- * After a claim has left out jobs that have no retries left, nothing is claimed ahead for this long, so that those jobs
- * get a turn.
- */
+/** Nothing is claimed ahead for this long after a claim left out jobs without retries, so that they get a turn. */
 const PAUSE_MS = 1000
 const MAX = 500
 
@@ -23,7 +20,6 @@ interface Waiting {
  * retries left, because a worker that crashes loses them. Jobs that have not started have made no attempt.
  */
 export class ClaimedAhead {
-  /** Called for a job that must not start here. */
   readonly giveBack: (job: ClaimedJob) => void
   #waiting: Waiting[] = []
   /** The number of jobs claimed ahead that have started. */
@@ -41,14 +37,12 @@ export class ClaimedAhead {
     return this.#waiting.length - this.#started
   }
 
-  /** A run ended. */
   ended(ranMs: number): void {
     if (ranMs >= SHORT_MS) return
     this.#turn()
     this.#ends.now += 1
   }
 
-  /** The number of jobs to claim ahead. */
   wanted(): number {
     if (performance.now() < this.#pausedUntil) return 0
     this.#turn()
@@ -57,9 +51,6 @@ export class ClaimedAhead {
     return this.size > most / 2 ? 0 : most - this.size
   }
 
-  /**
-   * A claim left out jobs that have no retries left. Without a pause, later jobs would always be claimed before them.
-   */
   pause(): void {
     this.#pausedUntil = performance.now() + PAUSE_MS
   }
@@ -70,7 +61,6 @@ export class ClaimedAhead {
     this.#arm()
   }
 
-  /** Removes and returns the job that has waited longest, or returns undefined if no job waits. */
   next(): ClaimedJob | undefined {
     const first = this.#waiting[this.#started]
     this.#started += 1

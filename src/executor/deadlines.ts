@@ -14,7 +14,6 @@ export class Deadlines<Item> {
     this.#onReached = onReached
   }
 
-  /** Sets the deadline of an item, replacing any earlier one. */
   set(item: Item, ms: number): void {
     const deadline = performance.now() + ms
     this.#deadlines.set(item, deadline)

@@ -37,7 +37,6 @@ export interface ExternalSubmit {
   submit(jobs: readonly Job[], context: HandOverContext): unknown
 }
 
-/** The external queue of this process. */
 export interface ExternalQueue extends ExternalSubmit, Omit<HandOverQueue, 'deadlineMs'> {
   /** Null means all tasks. */
   readonly tasks: readonly string[] | null
@@ -46,11 +45,9 @@ export interface ExternalQueue extends ExternalSubmit, Omit<HandOverQueue, 'dead
 export interface HandOverOptions {
   readonly store: Pick<ExecutingStore, 'promoteDue' | 'handOver' | 'handedOver' | 'postpone' | 'settle'>
   readonly queue: ExternalQueue
-  /** The id of this worker; null while it may not take on work. */
   readonly worker: () => string | null
   readonly leaseMs: number
   readonly redaction: Redaction
-  /** Maximum size of an error text in bytes. */
   readonly argsLimit: number
   readonly onHandedOver: (job: ClaimedJob) => void
   readonly onSettled: (result: Settled) => void
@@ -70,17 +67,13 @@ export class HandOver {
   readonly loop: Loop
   readonly #options: HandOverOptions
   readonly #queue: HandOverQueue
-  /**
-   * The batch size. After a callback has taken too long, it drops to one job, so that the job at fault can be found, and
-   * then grows again.
-   */
+  /** After a callback has taken too long, this drops to one job, to find the job at fault, and then grows again. */
   #most = AT_ONCE
   #promotes = false
   #isStopping = false
   #lastGroup = ''
-  /** The jobs that `submit` received since the hand-over began, by id. */
+  /** By id, since the hand-over began. */
   readonly #offered = new Map<string, ClaimedJob>()
-  /** The errors of jobs that have been refused since the hand-over began, by id. */
   readonly #refused = new Map<string, unknown>()
 
   constructor(options: HandOverOptions) {
@@ -90,19 +83,16 @@ export class HandOver {
     this.loop = new Loop({ name: 'hand-over', pass: () => this.pass(), onError: options.onError })
   }
 
-  /** A waiting job may be due. */
   wakeForTime(): void {
     this.#promotes = true
     this.loop.wake()
   }
 
-  /** Resolves after the current call to `submit`, which has a deadline. */
   async stop(): Promise<void> {
     this.#isStopping = true
     await this.loop.stop()
   }
 
-  /** Hands over the waiting jobs. @returns milliseconds until the next pass, or Infinity to sleep until woken */
   async pass(): Promise<number> {
     if (this.#promotes) await this.#promoteDue()
     const until = performance.now() + LONGEST_PASS_MS
@@ -185,10 +175,7 @@ export class HandOver {
     return new Error(secrets.storable(messageOf(error), argsLimit), { cause })
   }
 
-  /**
-   * If the queue does not report outcomes, the hand-over finishes the job. If this cannot be written, a sweep finishes
-   * the job later.
-   */
+  /** Finishes the jobs if the queue does not report outcomes. If this fails, a sweep finishes them later. */
   async #handedOver(jobs: readonly ClaimedJob[]): Promise<void> {
     const { store, onHandedOver, onSettled, onError } = this.#options
     for (const job of jobs) onHandedOver(job)

@@ -1,8 +1,6 @@
 /**
- * The JobExecutor: promotes, claims, runs and settles jobs of the tasks that this worker handles.
- *
- * A claimed job belongs to this worker as long as the worker's heartbeat continues. Each write about a run is fenced by
- * id, worker, claim and state, so that an evicted worker changes nothing.
+ * A claimed job belongs to this worker as long as the heartbeat of the worker continues. Each write about a run is
+ * fenced by id, worker, claim and state, so that an evicted worker changes nothing.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Loop } from '../loop.ts'
@@ -23,7 +21,6 @@ export class JobExecutor {
   readonly attempts: RunningAttempts
   readonly settler: Settler
   readonly journal: Journal
-  /** Wakes `runDue`. */
   #onWake: (() => void) | null = null
 
   constructor(options: JobExecutorOptions) {
@@ -85,7 +82,6 @@ export class JobExecutor {
     this.#onWake = null
   }
 
-  /** Stops claiming, waits for handlers during the grace period, aborts their signals, and releases remaining jobs. */
   async stop(graceMs: number): Promise<void> {
     await this.claims.stop()
     await this.attempts.finishedWithin(graceMs)

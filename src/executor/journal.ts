@@ -12,14 +12,12 @@ const PROGRESS_AT_ONCE = 100
 /** While the worker stops, a failed write is repeated after this delay. */
 const RETRY_MS = 200
 
-/** Lines and progress that are not in the database yet. */
 export interface UnwrittenLog {
   readonly lines: number
   /** The number of jobs whose progress waits to be written. */
   readonly progress: number
   /** How long the oldest progress has waited, or 0 if there is none. */
   readonly ms: number
-  /** The number of lines that were dropped because too many waited. */
   readonly dropped: number
 }
 
@@ -33,8 +31,8 @@ interface JournalOptions extends Pick<JobExecutorOptions, 'onDropped' | 'onError
 }
 
 /**
- * Writes the log lines and the progress of running jobs, in the background and in small batches. Lines and progress are
- * written independently, so a lock on the table of lines does not delay progress.
+ * Writes the log lines and the progress of running jobs independently, so a lock on the table of lines does not delay
+ * progress.
  */
 export class Journal {
   readonly #store: JournalOptions['store']
@@ -79,7 +77,6 @@ export class Journal {
     this.#lineWriter.loop.wake()
   }
 
-  /** Replaces messages in the log of a job. */
   replace(jobId: string, replacements: ReadonlyMap<string, string>): void {
     if (replacements.size === 0) return
     this.#replaced.set(jobId, new Map([...(this.#replaced.get(jobId) ?? []), ...replacements]))
@@ -97,7 +94,6 @@ export class Journal {
     await Promise.all([this.#lineWriter.write(), this.#progressWriter.write()])
   }
 
-  /** Whether lines or progress of a job are not in the database yet. */
   hasUnwritten(jobId: string): boolean {
     return this.#hasLinesOf(jobId) || this.#progress.has(jobId)
   }
@@ -178,7 +174,6 @@ export class Journal {
   }
 
   async #writeProgress(): Promise<void> {
-    // Progress that is added in the meantime is also left for the next write.
     const entries = [...this.#progress.values()]
     for (let from = 0; from < entries.length; from += PROGRESS_AT_ONCE) {
       const some = entries.slice(from, from + PROGRESS_AT_ONCE)
@@ -197,7 +192,6 @@ export class Journal {
     else if (last !== undefined) last.since = performance.now()
   }
 
-  /** Reports and drops entries that the database rejects. */
   #drop(what: string, cause: unknown): void {
     this.#onDropped(new Error(`The database rejected ${what}; it is dropped`, { cause }))
   }

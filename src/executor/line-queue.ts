@@ -1,6 +1,5 @@
 import type { NewLogLine } from '../store/executing-store.ts'
 
-/** Maximum memory of waiting lines, in bytes. */
 export const MAX_WAITING_BYTES = 64 * 1024 * 1024
 /** The memory of a line without its message. */
 const LINE_BYTES = 256

@@ -23,20 +23,14 @@ export class RunningAttempts {
   readonly loop: Loop
   readonly #options: RunningAttemptsOptions
   readonly #running = new Map<string, AttemptRunner>()
-  /**
-   * For each running attempt, the time at which its signal is aborted; after that, the time at which it ends without
-   * its handler.
-   */
+  /** When to abort the signal of each attempt; after that, when to end the attempt without its handler. */
   readonly #deadlines = new Deadlines<AttemptRunner>((attempt) => this.#expired(attempt))
   /** Attempts that have ended although their handlers continue. */
   readonly #abandoned = new Set<AttemptRunner>()
   #started = 0
   #ended = 0
   readonly #whenFinished: (() => void)[] = []
-  /**
-   * Whether nothing was running when cancellations were due to be checked; if so, the loop sleeps until an attempt
-   * starts.
-   */
+  /** Whether the last check for cancellations found no attempt; if so, the loop sleeps until one starts. */
   #isIdle = true
 
   constructor(options: RunningAttemptsOptions) {
@@ -58,7 +52,6 @@ export class RunningAttempts {
     return count
   }
 
-  /** The number of attempts that have started so far. */
   startedCount(): number {
     return this.#started
   }
@@ -71,7 +64,6 @@ export class RunningAttempts {
     return this.#running.get(jobId)
   }
 
-  /** The tasks of handlers that continue although their attempts have ended. */
   abandonedTasks(): string[] {
     return [...this.#abandoned].map(({ job }) => job.task)
   }
@@ -88,7 +80,6 @@ export class RunningAttempts {
     }
   }
 
-  /** Aborts the attempts that this worker claimed under an id that has been evicted. */
   leaseLost(workerId: string): void {
     for (const attempt of this.#running.values()) {
       if (attempt.job.worker === workerId)
@@ -113,12 +104,10 @@ export class RunningAttempts {
       attempt.release(new StoppedError('The worker stops; the job goes back to the queue'))
   }
 
-  /** Resolves when no attempt is left. */
   async finished(): Promise<void> {
     if (this.#ended < this.#started) await new Promise<void>((resolve) => this.#whenFinished.push(resolve))
   }
 
-  /** Like `finished`, but resolves after `limitMs` at the latest. */
   async finishedWithin(limitMs: number): Promise<void> {
     let timer: NodeJS.Timeout | undefined
     const timeout = new Promise<void>((resolve) => (timer = setTimeout(resolve, limitMs)))
@@ -153,9 +142,6 @@ export class RunningAttempts {
     if (!this.#abandoned.delete(attempt)) void this.#finish(attempt, end)
   }
 
-  /**
-   * The deadline of an attempt was reached: its timeout, or the time that its handler had after the signal was aborted.
-   */
   #expired(attempt: AttemptRunner): void {
     if (!attempt.isAborted()) {
       attempt.timeOut()

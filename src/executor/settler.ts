@@ -4,7 +4,6 @@ import { type Fence, fenceText } from '../model/job.ts'
 import type { UnsettledAttempt, ExecutingStore, Settled } from '../store/executing-store.ts'
 
 const AT_ONCE = 200
-/** An outcome whose row is locked by another transaction is retried after this time. */
 const LOCKED_RETRY_MS = 250
 /** An outcome that the database rejects is retried after this time, because the cause may have been fixed. */
 const REJECTED_RETRY_MS = 300_000
@@ -18,20 +17,16 @@ export interface SettlerOptions {
   readonly store: Pick<ExecutingStore, 'settle'>
   /** Outcomes were written, lost, found locked or set aside, so capacity may have become free. */
   readonly onSettled: (result: Settled) => void
-  /** The database rejects this outcome permanently; it is set aside. */
   readonly onRejected: (attempt: UnsettledAttempt, error: unknown) => void
   readonly onError: (error: unknown, loop: string) => void
 }
 
-/** Outcomes that are not in the database yet. */
 export interface Unwritten {
   /** Outcomes that are still being retried. */
   readonly waiting: number
-  /** The number of outcomes that wait because another transaction has locked their row. */
   readonly locked: number
   /** How long the oldest locked outcome has waited, or 0 if none is locked. */
   readonly lockedMs: number
-  /** The number of outcomes that are set aside because the database rejects them. */
   readonly rejected: number
   /** Whether the limit of exempt outcomes is reached, so further outcomes count against capacity. */
   readonly isLimitReached: boolean
@@ -65,14 +60,12 @@ export class Settler {
     this.loop.wake()
   }
 
-  /** The fences of outcomes that are not written yet. */
   pending(): Fence[] {
     return [...this.#queue, ...this.#locked.since.keys(), ...this.#rejected.attempts].map(
       ({ fence }) => fence,
     )
   }
 
-  /** The number of outcomes that count against capacity, because a crash repeats their runs. */
   occupied(): number {
     return this.#queue.length + Math.max(0, this.#exempt() - MAX_EXEMPT)
   }
@@ -88,10 +81,7 @@ export class Settler {
     }
   }
 
-  /**
-   * Waits until everything is written or the time limit is reached. Outcomes that were set aside are retried once,
-   * because their rows may have been fixed.
-   */
+  /** Outcomes that were set aside are retried once, because their rows may have been fixed. */
   async drain(limitMs: number): Promise<void> {
     this.#retryRejected()
     if (this.#isEmpty()) return
@@ -135,8 +125,7 @@ export class Settler {
 
   async #retryLocked(): Promise<void> {
     const batch = [...this.#locked.since.keys()].slice(0, AT_ONCE)
-    // The time is also set before the retry, so that if the retry fails, other outcomes are written before the next
-    // retry.
+    // Also set before the retry, so that if it fails, other outcomes are written before the next retry.
     this.#locked.retryAt = performance.now() + LOCKED_RETRY_MS
     const result = await this.#settle(batch)
     this.#locked.retryAt = performance.now() + LOCKED_RETRY_MS

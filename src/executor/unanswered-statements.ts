@@ -23,7 +23,7 @@ interface UnansweredOptions {
  */
 export class UnansweredStatements {
   readonly #options: UnansweredOptions
-  /** The start of the uncertainty, by performance.now(), or null if there is none. */
+  /** By performance.now(); null if there is no uncertainty. */
   #since: number | null = null
 
   constructor(options: UnansweredOptions) {
@@ -39,7 +39,6 @@ export class UnansweredStatements {
     return this.#since !== null
   }
 
-  /** @returns milliseconds until the next comparison, or Infinity if none is needed */
   untilNextComparison(): number {
     return this.#since === null ? Infinity : COMPARE_INTERVAL_MS
   }

@@ -9,7 +9,6 @@ const GATHER_MS = 200
 export const OUTCOME_WAIT_MS = 1000
 
 export interface WriterOptions {
-  /** The name of the writer's loop. */
   readonly name: string
   /** Writes everything that was collected before the call. */
   readonly write: () => Promise<void>
@@ -17,18 +16,14 @@ export interface WriterOptions {
   readonly onError: (error: unknown, loop: string) => void
 }
 
-/** Writes collected entries in the background, in its own loop. Calls during a write share the next write. */
+/** Writes collected entries in its own loop. Calls during a write share the next write. */
 export class Writer {
   readonly loop: Loop
   readonly #options: WriterOptions
   #last: Promise<void> = Promise.resolve()
   #next: Promise<void> | null = null
-  /**
-   * When the first write after the last complete write began, or when a part was last written, by performance.now();
-   * null after a complete write.
-   */
+  /** When the first write since the last complete one began, or part of one succeeded; null if all is written. */
   #since: number | null = null
-  /** Called after each success. */
   readonly #onSuccess = new Set<() => void>()
 
   constructor(options: WriterOptions) {

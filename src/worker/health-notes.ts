@@ -1,4 +1,3 @@
-/** The reasons and warnings of a worker's health, in words. */
 import { counted, durationText } from '../duration.ts'
 import type { UnwrittenLog } from '../executor/journal.ts'
 import type { Unwritten } from '../executor/settler.ts'
@@ -42,7 +41,7 @@ export interface ClockDifference {
   readonly roundTripMs: number
 }
 
-/** The input of the assessment. Durations are measured with a monotonic clock. */
+/** Durations are measured with a monotonic clock. */
 export interface Vitals {
   readonly leaseMs: number
   readonly worker: string | null
@@ -58,7 +57,6 @@ export interface Vitals {
   readonly leftOut: number
   /** Schedules whose slots become due faster than they can be submitted. */
   readonly behind: readonly string[]
-  /** Schedules with a future retry after an attempt that failed in this worker. */
   readonly retries: readonly Retry[]
   /** Whether another transaction has locked the row of this worker. */
   readonly isRowLocked: boolean
@@ -169,7 +167,6 @@ export function recentWarnings({ leaseMs, sinceLeaseLostMs, stall, worker }: Vit
 const outcomesOf = (runs: number) =>
   `${runs === 1 ? 'the outcome' : 'the outcomes'} of ${counted(runs, 'run')}`
 
-/** Warnings about finished runs. */
 export function outcomeWarnings({ unwritten, loops }: Vitals): HealthNote[] {
   if (unwritten === null) return []
   const { waiting, locked, lockedMs, rejected, isLimitReached } = unwritten
@@ -206,7 +203,6 @@ export function outcomeWarnings({ unwritten, loops }: Vitals): HealthNote[] {
   return notes
 }
 
-/** A warning about log lines and progress. */
 export function logWarnings({ log }: Vitals): HealthNote[] {
   if (log === null) return []
   const { lines, progress, ms, dropped } = log

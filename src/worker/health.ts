@@ -1,7 +1,3 @@
-/**
- * A worker's assessment of its own health, based on its loops, lease, clock and handlers. Pure: it reads neither the
- * database nor a clock.
- */
 import type { LoopHealth } from '../loop.ts'
 import {
   connectionReasons,

@@ -60,7 +60,6 @@ export interface KalendsEvents {
 
 export type Reporter = ReturnType<typeof reporterOf>
 
-/** Logs what a worker does, and emits it as events. */
 export function reporterOf(logger: Logger, events: Emitter<KalendsEvents>, redaction: Redaction) {
   return {
     leaseLost(worker: string): void {

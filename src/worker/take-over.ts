@@ -13,7 +13,6 @@ export interface TakeOverOptions {
   readonly beatsPerLease: number
   /** Milliseconds of a monotonic clock, such as performance.now(). */
   readonly monotonicNow: () => number
-  /** The id of this worker; null while its last heartbeat is too long ago. */
   readonly worker: () => string | null
   /** Called when this worker's jobs are orphans, which means that it was evicted and does not know it yet. */
   readonly onEvicted: () => void
@@ -28,12 +27,11 @@ const LEASES_PER_WHOLE_SWEEP = { quick: 1, slow: 5 }
 /** A sweep counts as quick if it takes less than this share of the lease, or less than this many ms. */
 const QUICK_SWEEP = { share: 1 / 500, ms: 50 }
 const ORPHANS_AT_ONCE = 200
-/** Maximum number of schedules with a slot in the future that health counts. */
 const MAX_IN_FUTURE = 100
 
 /**
- * Takes over the work of dead workers: ends their marks, and settles their running jobs (orphans) as lost attempts.
- * Once per lease, it also repairs rows after manual edits and interrupted take-overs.
+ * Ends the marks of dead workers, and settles their running jobs (orphans) as lost attempts. Once per lease, it also
+ * repairs rows after manual edits and interrupted take-overs.
  */
 export class TakeOver {
   /** It is separate from the heartbeat, which waits only for this worker's row. */
@@ -41,7 +39,6 @@ export class TakeOver {
   readonly #options: TakeOverOptions
   #mayHaveOrphans = false
   #slotsInFuture: readonly string[] = []
-  /** The number of passes, one per beat, until the next sweep. */
   #beatsUntilSweep = 0
   #sweepsUntilWhole = 0
 
@@ -55,14 +52,11 @@ export class TakeOver {
     })
   }
 
-  /**
-   * The schedules whose slots are further in the future than their timers can explain, at the last full sweep.
-   */
+  /** As of the last full sweep. */
   slotsInFuture(): readonly string[] {
     return this.#slotsInFuture
   }
 
-  /** There may be orphans. */
   wake(): void {
     this.#mayHaveOrphans = true
     this.loop.wake()

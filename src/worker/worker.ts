@@ -1,8 +1,6 @@
 /**
- * A worker: everything that runs between start and stop. It connects the parts and their wake-ups, and contains no
- * rules and no SQL.
- *
- * The parts communicate through the rows of the database. A wake-up only avoids waiting for the next poll.
+ * Connects everything that runs in a worker between start and stop, without rules and without SQL. The parts
+ * communicate through the rows of the database; a wake-up only avoids waiting for the next poll.
  */
 import type { Emitter } from '../events.ts'
 import type { Middleware, HandledTask } from '../executor/handler.ts'
@@ -36,7 +34,6 @@ export interface WorkerOptions {
   readonly sets: readonly DeclaredSet[]
   /** Whether the worker submits due schedules. */
   readonly schedules: boolean
-  /** The queue that this worker hands jobs over to, or null if there is none. */
   readonly externalQueue: ExternalQueue | null
   /** Maximum number of concurrent jobs; 0 means that this worker runs none. */
   readonly concurrency: number
@@ -87,7 +84,6 @@ export class Worker {
     })
   }
 
-  /** Registers, writes the declared sets to the database, and starts the loops. */
   async start(): Promise<void> {
     await this.register(true)
     this.#stall.start()
@@ -116,7 +112,7 @@ export class Worker {
     }
   }
 
-  /** Runs one round of all parts, without loops. @returns whether anything was due */
+  /** @returns whether anything was due */
   async step(): Promise<boolean> {
     const { events } = this.#options
     let acted = false
@@ -136,7 +132,7 @@ export class Worker {
     return acted
   }
 
-  /** Stops the parts in the order of their dependencies, with the heartbeat last. */
+  /** The heartbeat stops last. */
   async stop(graceMs: number): Promise<void> {
     // These parts stop at the same time, so that nothing more is claimed.
     await Promise.all([
@@ -151,7 +147,6 @@ export class Worker {
     this.#options.logger.info({}, 'Kalends stopped')
   }
 
-  /** Wakes all parts after a write that any of them may act on. */
   wake(): void {
     this.#scheduler?.loop.wake()
     this.wakeForJobs()
@@ -163,7 +158,6 @@ export class Worker {
     this.#watch.wakeForJobs()
   }
 
-  /** Jobs may be claimable. */
   #wakeQueues(): void {
     this.#executor?.wake()
     this.#handOver?.loop.wake()
