@@ -44,7 +44,7 @@ export class AttemptLog {
   write(level: LogLevel, message: string): number {
     // SQLite drivers cut a string at NUL when they read it.
     // oxlint-disable-next-line typescript/no-unnecessary-type-conversion -- handlers in JavaScript log any value
-    const text = this.shown(String(message).replaceAll('\0', '␀'), MAX_LINE_BYTES)
+    const text = this.secrets.storable(String(message).replaceAll('\0', '␀'), MAX_LINE_BYTES)
     this.#logged?.add(text)
     this.#journal.log({ jobId: this.#job.id, at: this.#now(), level, message: text })
     return Buffer.byteLength(text)
@@ -55,14 +55,10 @@ export class AttemptLog {
     if (this.#logged === null || !this.secrets.areKnown()) return
     const replacements = new Map<string, string>()
     for (const message of this.#logged) {
-      const shown = this.shown(message, MAX_LINE_BYTES)
+      const shown = this.secrets.storable(message, MAX_LINE_BYTES)
       if (shown !== message) replacements.set(message, shown)
     }
     this.#journal.replace(this.#job.id, replacements)
-  }
-
-  shown(text: string, limit: number): string {
-    return this.secrets.storable(text, limit)
   }
 
   #logOfHandler(level: LogLevel, message: string): void {

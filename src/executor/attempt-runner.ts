@@ -9,13 +9,12 @@ import {
   type StoppedError,
   AttemptTimeoutError,
 } from '../errors.ts'
-import type { ClaimedJob } from '../model/job.ts'
+import { type ClaimedJob, fenceOf } from '../model/job.ts'
 import type { AttemptEnd } from '../model/settle.ts'
 import { spanOption } from '../model/input.ts'
 import { LONGEST_DELAY_MS } from '../model/settings.ts'
 import { checkResult, readArgs } from '../model/task.ts'
 import { AttemptLog } from './attempt-log.ts'
-import { type AbortReason, AttemptSignal } from './attempt-signal.ts'
 import { AttemptValues } from './attempt-values.ts'
 import type { Deadlines } from './deadlines.ts'
 import type { HandledTask, HandlerContext, Middleware } from './handler.ts'
@@ -27,38 +26,40 @@ export const ABANDON_MS = 5000
 /** After this many uncounted claims of a job, an attempt counts even if its worker was cut off. */
 const MAX_RELEASES = 10
 
+type AbortReason = CancelledError | LeaseLostError | StoppedError | AttemptTimeoutError
+
+interface AttemptRunnerOptions extends AttemptOptions {
+  readonly handled: HandledTask
+  readonly journal: Journal
+  readonly deadlines: Deadlines<AttemptRunner>
+}
+
 export class AttemptRunner {
   readonly job: ClaimedJob
   readonly log: AttemptLog
-  readonly #values: AttemptValues
   /** By performance.now(). */
   readonly beganAt = performance.now()
-  readonly #handled: HandledTask
-  readonly #options: AttemptOptions
-  readonly #deadlines: Deadlines<AttemptRunner>
-  readonly #signal = new AttemptSignal()
+  readonly #options: AttemptRunnerOptions
+  readonly #values: AttemptValues
+  /** Why the signal was aborted. If the job is released, it goes back to the queue, and the attempt does not count. */
+  #aborted: { readonly reason: AbortReason; readonly isReleased: boolean } | null = null
+  /** Created when the handler asks for its signal. */
+  #controller: AbortController | null = null
   #isOver = false
   #snoozedMs: number | null = null
 
-  constructor(
-    job: ClaimedJob,
-    handled: HandledTask,
-    journal: Journal,
-    deadlines: Deadlines<AttemptRunner>,
-    options: AttemptOptions,
-  ) {
+  constructor(job: ClaimedJob, options: AttemptRunnerOptions) {
     this.job = job
-    this.log = new AttemptLog(job, journal, options.redaction, options.now)
-    this.#values = new AttemptValues(job, this.log, journal, options)
-    this.#handled = handled
-    this.#deadlines = deadlines
     this.#options = options
+    this.log = new AttemptLog(job, options.journal, options.redaction, options.now)
+    this.#values = new AttemptValues(job, this.log, options)
   }
 
   isAborted(): boolean {
-    return this.#signal.reason !== null
+    return this.#aborted !== null
   }
 
+  /** Only the first reason counts. */
   abort(reason: AbortReason): void {
     this.#abort(reason, false)
   }
@@ -69,8 +70,10 @@ export class AttemptRunner {
   }
 
   #abort(reason: AbortReason, isReleased: boolean): void {
-    const isFirst = this.#signal.abort(reason, isReleased)
-    if (isFirst && !this.#isOver) this.#deadlines.set(this, ABANDON_MS)
+    if (this.#aborted !== null) return
+    this.#aborted = { reason, isReleased }
+    this.#controller?.abort(reason)
+    if (!this.#isOver) this.#options.deadlines.set(this, ABANDON_MS)
   }
 
   timeOut(): void {
@@ -84,21 +87,20 @@ export class AttemptRunner {
    */
   end(own: AttemptEnd | null): AttemptEnd | null {
     this.#isOver = true
-    this.#deadlines.delete(this)
-    // Once the signal is aborted, its reason is the outcome: a handler that returns early because of it did not finish
-    // its work.
-    const { reason, isReleased } = this.#signal
-    if (reason === null) return own
+    this.#options.deadlines.delete(this)
+    if (this.#aborted === null) return own
+    // A handler that returns early because its signal was aborted did not finish its work.
+    const { reason, isReleased } = this.#aborted
     if (isReleased) return releasedEnd(this.job, reason)
-    return attemptEnd(reason, own === null, this.#options.delayFactor())
+    return abortedEnd(reason, own === null, this.#options.delayFactor())
   }
 
   /** Resolves when the handler has finished. The handler starts after the caller has registered the attempt. */
   async run(): Promise<AttemptEnd> {
     const { job } = this
-    const { worker, middleware } = this.#options
-    const { task } = this.#handled
-    this.#deadlines.set(this, job.policy.timeout)
+    const { worker, middleware, deadlines, handled } = this.#options
+    const { task } = handled
+    deadlines.set(this, job.policy.timeout)
     let args: unknown
     try {
       args = await (task.schema === null ? JSON.parse(job.argsText) : readArgs(task, job.argsText))
@@ -150,7 +152,7 @@ export class AttemptRunner {
   }
 
   async #call(args: unknown): Promise<unknown> {
-    const { task, handler } = this.#handled
+    const { task, handler } = this.#options.handled
     let result: unknown
     try {
       result = await handler(this.#context(args))
@@ -159,7 +161,7 @@ export class AttemptRunner {
       throw error
     }
     // The signal is checked even if the handler returned, so that `middleware` sees how the attempt ended.
-    if (this.#signal.reason !== null) throw this.#signal.reason
+    if (this.#aborted !== null) throw this.#aborted.reason
     if (task.resultSchema !== null) await this.#checkResult(result)
     return result
   }
@@ -167,7 +169,7 @@ export class AttemptRunner {
   #context(args: unknown): HandlerContext {
     const { job, log } = this
     const { slot, missed, attempt } = job
-    const signal = this.#signal
+    const signal = () => this.#signal()
     return {
       args,
       slot,
@@ -175,12 +177,23 @@ export class AttemptRunner {
       attempt,
       job,
       get signal() {
-        return signal.get()
+        return signal()
       },
       log: log.logger(),
-      progress: (value) => this.#values.progress(value, this.#isOver),
+      progress: (value) => {
+        const json = this.#values.progressText(value)
+        if (!this.#isOver) this.#options.journal.progress(fenceOf(job), json)
+      },
       snooze,
     }
+  }
+
+  #signal(): AbortSignal {
+    if (this.#controller === null) {
+      this.#controller = new AbortController()
+      if (this.#aborted !== null) this.#controller.abort(this.#aborted.reason)
+    }
+    return this.#controller.signal
   }
 
   /** If a result does not match the schema of the task, a retry would not help. */
@@ -188,7 +201,7 @@ export class AttemptRunner {
     // The error may quote secrets of the result.
     if (this.#options.redaction.hides('result')) this.#values.resultText(result)
     try {
-      await checkResult(this.#handled.task, result)
+      await checkResult(this.#options.handled.task, result)
     } catch (error) {
       throw new PermanentError(messageOf(error), { cause: error })
     }
@@ -205,7 +218,7 @@ function releasedEnd({ releases }: ClaimedJob, reason: AbortReason): AttemptEnd 
   return isTooOften ? { kind: 'lost', error: reason.message } : { kind: 'released' }
 }
 
-function attemptEnd(reason: AbortReason, isAbandoned: boolean, delayFactor: number): AttemptEnd | null {
+function abortedEnd(reason: AbortReason, isAbandoned: boolean, delayFactor: number): AttemptEnd | null {
   const note = isAbandoned
     ? `; the handler did not finish within ${ABANDON_MS} ms after its signal fired, and was abandoned`
     : ''

@@ -117,7 +117,7 @@ export class RunningAttempts {
 
   /** @throws when the job cannot be started */
   #start(job: ClaimedJob): void {
-    const { handlers, journal, onStarted } = this.#options
+    const { handlers, onStarted } = this.#options
     const handled = handlers.get(job.task)
     if (handled === undefined)
       throw new RangeError(
@@ -127,7 +127,7 @@ export class RunningAttempts {
     this.#running
       .get(job.id)
       ?.abort(new LeaseLostError(`The job ${job.id} was taken from this worker and is on its next attempt`))
-    const attempt = new AttemptRunner(job, handled, journal, this.#deadlines, this.#options)
+    const attempt = new AttemptRunner(job, { ...this.#options, handled, deadlines: this.#deadlines })
     // If each job that starts triggered a check, a busy worker would spend a third as much time on checks as on claims.
     if (this.#isIdle) this.loop.wake()
     this.#isIdle = false
