@@ -166,7 +166,7 @@ export class Journal {
     for (let count = this.#lines.length; count > 0; count -= LINES_AT_ONCE) {
       const lines = this.#lines.first(Math.min(count, LINES_AT_ONCE))
       const { left, refused } = await this.#store.appendLogs(lines)
-      this.#lines.remove(lines.slice(0, lines.length - left.length))
+      this.#lines.removeFirst(lines.length - left.length)
       for (const { item, error } of refused) this.#drop(`a log line of the job '${item.jobId}'`, error)
       this.#lineWriter.succeeded()
       if (left.length > 0) return

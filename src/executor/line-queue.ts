@@ -59,13 +59,8 @@ export class LineQueue {
     return this.#lines.slice(0, count)
   }
 
-  /** @param lines  consecutive lines of the queue */
-  remove(lines: readonly NewLogLine[]): void {
-    const [first] = lines
-    const from = this.#lines.findIndex((line) => line === first)
-    if (from === -1) return
-    this.#lines.splice(from, lines.length)
-    for (const line of lines) this.#count(line, -1)
+  removeFirst(count: number): void {
+    for (const line of this.#lines.splice(0, count)) this.#count(line, -1)
     if (this.#lines.length > 0 || this.#dropped === 0) return
     const dropped = this.#dropped
     this.#dropped = 0
