@@ -5,16 +5,15 @@
 import { errorText, isA, messageOf, StoreUnavailableError } from '../errors.ts'
 import { Loop } from '../loop.ts'
 import { type ClaimedJob, fenceOf, fenceText, type Job, withoutClaim } from '../model/job.ts'
-import type { Redaction } from '../model/redaction.ts'
 import {
   CallbackError,
   CallbackTooSlowError,
   type ExecutingStore,
   type HandOverQueue,
-  type Settled,
   TransactionEndedError,
 } from '../store/executing-store.ts'
 import { AllRefusedError } from '../store/refusal.ts'
+import type { JobExecutorOptions } from './options.ts'
 
 /** The second argument of `submit`. */
 export interface HandOverContext<Connection = unknown> {
@@ -42,18 +41,14 @@ export interface ExternalQueue extends ExternalSubmit, Omit<HandOverQueue, 'dead
   readonly tasks: readonly string[] | null
 }
 
-export interface HandOverOptions {
+interface HandOverOptions
+  extends Pick<
+    JobExecutorOptions,
+    'worker' | 'redaction' | 'argsLimit' | 'onStarted' | 'onSettled' | 'onUnstartable' | 'onError'
+  > {
   readonly store: Pick<ExecutingStore, 'promoteDue' | 'handOver' | 'handedOver' | 'postpone' | 'settle'>
   readonly queue: ExternalQueue
-  readonly worker: () => string | null
   readonly leaseMs: number
-  readonly redaction: Redaction
-  readonly argsLimit: number
-  readonly onHandedOver: (job: ClaimedJob) => void
-  readonly onSettled: (result: Settled) => void
-  /** The job cannot be handed over; it is retried after its back-off. */
-  readonly onRefused: (jobId: string, error: unknown) => void
-  readonly onError: (error: unknown, loop: string) => void
 }
 
 const PROMOTE_AT_ONCE = 500
@@ -177,8 +172,8 @@ export class HandOver {
 
   /** Finishes the jobs if the queue does not report outcomes. If this fails, a sweep finishes them later. */
   async #handedOver(jobs: readonly ClaimedJob[]): Promise<void> {
-    const { store, onHandedOver, onSettled, onError } = this.#options
-    for (const job of jobs) onHandedOver(job)
+    const { store, onStarted, onSettled, onError } = this.#options
+    for (const job of jobs) onStarted(job)
     if (this.#queue.reports || jobs.length === 0) return
     const ends = jobs.map((job) => ({
       fence: fenceOf(job),
@@ -191,7 +186,7 @@ export class HandOver {
   }
 
   async #postpone(): Promise<void> {
-    const { store, redaction, argsLimit, onRefused, onError } = this.#options
+    const { store, redaction, argsLimit, onUnstartable, onError } = this.#options
     const refused = [...this.#refused].map(([id, thrown]) => {
       const error = isOfCallback(thrown) ? ofCallback(thrown) : thrown
       const secrets = redaction.secretsOf({ args: this.#offered.get(id)?.args })
@@ -202,7 +197,7 @@ export class HandOver {
       }
     })
     this.#refused.clear()
-    for (const { id, thrown } of refused) onRefused(id, thrown)
+    for (const { id, thrown } of refused) onUnstartable(id, thrown)
     try {
       await store.postpone(refused)
     } catch (error) {

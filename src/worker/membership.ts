@@ -87,25 +87,24 @@ export class Membership {
 
   /** The id of this worker while it may take on work; null if its last heartbeat is too long ago. */
   id(): string | null {
-    const sinceMs = this.sinceHeartbeatMs()
+    const sinceMs = this.#sinceHeartbeatMs()
     if (this.#outdated !== null) return null
     return sinceMs !== null && sinceMs < deadAfterMs(this.#beatMs) ? this.#id : null
   }
 
-  sinceHeartbeatMs(): number | null {
+  #sinceHeartbeatMs(): number | null {
     return this.#lastBeat === null ? null : this.#options.monotonicNow() - this.#lastBeat
   }
 
-  sinceLostMs(): number | null {
-    return this.#lostAt === null ? null : this.#options.monotonicNow() - this.#lostAt
-  }
-
-  lockedWorkers(): string[] {
-    return this.#deadWorkers.locked()
-  }
-
-  isLocked(): boolean {
-    return this.#isLocked
+  vitals() {
+    return {
+      worker: this.id(),
+      sinceHeartbeatMs: this.#sinceHeartbeatMs(),
+      sinceLeaseLostMs: this.#lostAt === null ? null : this.#options.monotonicNow() - this.#lostAt,
+      isRowLocked: this.#isLocked,
+      lockedWorkers: this.#deadWorkers.locked(),
+      slotsInFuture: this.takeOver.slotsInFuture(),
+    }
   }
 
   async start(): Promise<void> {

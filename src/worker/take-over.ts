@@ -16,7 +16,7 @@ export interface TakeOverOptions {
   readonly worker: () => string | null
   /** Called when this worker's jobs are orphans, which means that it was evicted and does not know it yet. */
   readonly onEvicted: () => void
-  readonly onTakenOver: (result: Settled) => void
+  readonly onSettled: (result: Settled) => void
   readonly onRejected: (attempt: UnsettledAttempt, error: unknown) => void
   readonly onHealed: (text: string) => void
   readonly onError: (error: unknown, loop: string) => void
@@ -120,7 +120,7 @@ export class TakeOver {
 
   /** @param started  when settling started, by the monotonic clock */
   async #settleOrphans(started: number): Promise<void> {
-    const { executing, beatMs, monotonicNow, worker, onEvicted, onRejected, onTakenOver } = this.#options
+    const { executing, beatMs, monotonicNow, worker, onEvicted, onRejected, onSettled } = this.#options
     for (;;) {
       const orphans = await executing.orphans(ORPHANS_AT_ONCE)
       this.#mayHaveOrphans = orphans.length > 0
@@ -134,7 +134,7 @@ export class TakeOver {
       }
       const result = await executing.settle(orphans, true)
       for (const { item, error } of result.refused) onRejected(item, error)
-      onTakenOver(result)
+      onSettled(result)
       // Orphans that another transaction has locked are taken over in the next pass.
       if (result.settled.length + result.refused.length === 0) return
     }
