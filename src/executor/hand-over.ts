@@ -135,11 +135,11 @@ export class HandOver {
       await this.#handedOver(jobs)
     } catch (error) {
       if (error instanceof AllRefusedError && error.cause instanceof CallbackError)
-        throw ofCallback(error.cause)
+        throw withCallbackNamed(error.cause)
       const isTooSlow = error instanceof CallbackTooSlowError
       if (!isTooSlow && !(error instanceof TransactionEndedError)) throw error
       if (isTooSlow) this.#most = 1
-      onError(ofCallback(error), 'hand-over')
+      onError(withCallbackNamed(error), 'hand-over')
       // The callback may have committed before it failed, and so may earlier calls in this hand-over.
       const offered = [...this.#offered.values()]
       const found = await store.handedOver(worker, offered.map(fenceOf))
@@ -188,7 +188,7 @@ export class HandOver {
   async #postpone(): Promise<void> {
     const { store, redaction, argsLimit, onUnstartable, onError } = this.#options
     const refused = [...this.#refused].map(([id, thrown]) => {
-      const error = isOfCallback(thrown) ? ofCallback(thrown) : thrown
+      const error = withCallbackNamed(thrown)
       const secrets = redaction.secretsOf({ args: this.#offered.get(id)?.args })
       return {
         id,
@@ -207,15 +207,9 @@ export class HandOver {
   }
 }
 
-function isOfCallback(error: unknown): boolean {
-  return (
-    error instanceof CallbackError ||
-    error instanceof CallbackTooSlowError ||
-    error instanceof TransactionEndedError
-  )
-}
-
-/** The message names the callback, because the error comes from the application. */
-function ofCallback(error: unknown): Error {
+/** The message of an error that comes from the application names the callback. */
+function withCallbackNamed(error: unknown): unknown {
+  const errors = [CallbackError, CallbackTooSlowError, TransactionEndedError]
+  if (!errors.some((type) => error instanceof type)) return error
   return new Error(`submit of the external queue failed: ${messageOf(error)}`, { cause: error })
 }
