@@ -9,6 +9,7 @@ import { Journal } from './journal.ts'
 import type { JobExecutorOptions } from './options.ts'
 import { RunningAttempts } from './running-attempts.ts'
 import { Settler } from './settler.ts'
+import { within } from './within.ts'
 
 const SETTLE_TIMEOUT_MS = 10_000
 const JOURNAL_TIMEOUT_MS = 5000
@@ -84,12 +85,12 @@ export class JobExecutor {
 
   async stop(graceMs: number): Promise<void> {
     await this.claims.stop()
-    await this.attempts.finishedWithin(graceMs)
+    await within(graceMs, this.attempts.finished())
     this.attempts.stop()
     // Each attempt ends soon after its signal is aborted, if necessary without its handler.
     await this.attempts.finished()
     await this.attempts.loop.stop()
-    await this.settler.drain(SETTLE_TIMEOUT_MS)
+    await within(SETTLE_TIMEOUT_MS, this.settler.drain())
     await this.settler.loop.stop()
     await this.journal.stop(JOURNAL_TIMEOUT_MS)
   }

@@ -5,6 +5,7 @@ import type { Fence } from '../model/job.ts'
 import type { ExecutingStore, JobProgress, NewLogLine } from '../store/executing-store.ts'
 import { LineQueue } from './line-queue.ts'
 import type { JobExecutorOptions } from './options.ts'
+import { within } from './within.ts'
 import { Writer } from './writer.ts'
 
 const LINES_AT_ONCE = 500
@@ -123,8 +124,6 @@ export class Journal {
 
   /** Stops the loops and writes the rest, for at most `limitMs`. Reports lines that have not been written by then. */
   async stop(limitMs: number): Promise<void> {
-    let timer: NodeJS.Timeout | undefined
-    const timeout = new Promise<void>((resolve) => (timer = setTimeout(resolve, limitMs)))
     let cause: unknown
     const finish = async (writer: Writer) => {
       await writer.loop.stop()
@@ -133,8 +132,7 @@ export class Journal {
         if (!writer.isEmpty()) await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
       }
     }
-    await Promise.race([Promise.all([finish(this.#lineWriter), finish(this.#progressWriter)]), timeout])
-    clearTimeout(timer)
+    await within(limitMs, Promise.all([finish(this.#lineWriter), finish(this.#progressWriter)]))
     const replaced = [...this.#replaced.values()].reduce((sum, { size }) => sum + size, 0)
     const lost = this.#lines.length + replaced + this.#lines.dropped
     const lines = counted(lost, 'log line')

@@ -108,13 +108,6 @@ export class RunningAttempts {
     if (this.#ended < this.#started) await new Promise<void>((resolve) => this.#whenFinished.push(resolve))
   }
 
-  async finishedWithin(limitMs: number): Promise<void> {
-    let timer: NodeJS.Timeout | undefined
-    const timeout = new Promise<void>((resolve) => (timer = setTimeout(resolve, limitMs)))
-    await Promise.race([this.finished(), timeout])
-    clearTimeout(timer)
-  }
-
   /** @throws when the job cannot be started */
   #start(job: ClaimedJob): void {
     const { handlers, onStarted } = this.#options

@@ -82,17 +82,11 @@ export class Settler {
   }
 
   /** Outcomes that were set aside are retried once, because their rows may have been fixed. */
-  async drain(limitMs: number): Promise<void> {
+  async drain(): Promise<void> {
     this.#retryRejected()
     if (this.#isEmpty()) return
     this.loop.wake()
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, limitMs)
-      this.#whenEmpty.push(() => {
-        clearTimeout(timer)
-        resolve()
-      })
-    })
+    await new Promise<void>((resolve) => this.#whenEmpty.push(resolve))
   }
 
   /** For tests with their own clock, which run no loops. */

@@ -1,4 +1,5 @@
 import { Loop } from '../loop.ts'
+import { within } from './within.ts'
 
 /** Entries collected during this time are written together. */
 const GATHER_MS = 200
@@ -54,18 +55,15 @@ export class Writer {
     if (isDone() || (this.#since !== null && performance.now() - this.#since >= OUTCOME_WAIT_MS)) return
     // If the write fails, the loop repeats it and reports the error.
     this.write().catch(() => undefined)
-    await new Promise<void>((resolve) => {
-      const end = () => {
-        clearTimeout(timer)
-        this.#onSuccess.delete(check)
-        resolve()
+    let check = () => {}
+    const done = new Promise<void>((resolve) => {
+      check = () => {
+        if (isDone()) resolve()
       }
-      const check = () => {
-        if (isDone()) end()
-      }
-      const timer = setTimeout(end, OUTCOME_WAIT_MS)
-      this.#onSuccess.add(check)
     })
+    this.#onSuccess.add(check)
+    await within(OUTCOME_WAIT_MS, done)
+    this.#onSuccess.delete(check)
   }
 
   async #run(): Promise<void> {
