@@ -16,18 +16,13 @@ interface DeadWorkersOptions {
   readonly onDead: (workerId: string) => void
 }
 
-interface Observation {
-  readonly heartbeat: number
-  readonly unchangedSince: number
-}
-
 /**
  * A worker is dead if its heartbeat has not changed for most of a lease, as observed by this process with its own
  * monotonic clock and without database errors. Its row is deleted, so that its next heartbeat finds none.
  */
 export class DeadWorkers {
   readonly #options: DeadWorkersOptions
-  readonly #observed = new Map<string, Observation>()
+  readonly #observed = new Map<string, { readonly heartbeat: number; readonly unchangedSince: number }>()
   /** The number of consecutive checks in which a dead worker's row was locked, by worker id. */
   #locked: ReadonlyMap<string, number> = new Map()
   #lastCheck = 0
