@@ -7,6 +7,7 @@ import { type ExternalQueue, HandOver } from '../executor/hand-over.ts'
 import { JobExecutor } from '../executor/job-executor.ts'
 import type { JobExecutorOptions } from '../executor/options.ts'
 import type { Logger } from '../logger.ts'
+import type { Loop } from '../loop.ts'
 import { isFinal } from '../model/states.ts'
 import { VERSION } from '../generated/version.ts'
 import { Scheduler } from '../scheduler/scheduler.ts'
@@ -85,11 +86,7 @@ export class Worker {
   async start(): Promise<void> {
     await this.register(true)
     this.#stall.start()
-    this.#scheduler?.loop.start()
-    this.#executor?.start()
-    this.#handOver?.loop.start()
-    this.#watch.loop.start()
-    this.#declarations.loop.start()
+    for (const loop of this.#loops()) loop.start()
     const { handlers, logger } = this.#options
     logger.info({ worker: this.#membership.id(), tasks: [...handlers.keys()] }, 'Kalends started')
   }
@@ -161,16 +158,19 @@ export class Worker {
     this.#handOver?.loop.wake()
   }
 
-  health(): Health {
-    const loops = [
+  #loops(): Loop[] {
+    return [
       this.#watch.loop,
       this.#membership.loop,
       this.#membership.takeOver.loop,
       this.#declarations.loop,
+      ...(this.#scheduler === null ? [] : [this.#scheduler.loop]),
+      ...(this.#executor?.loops() ?? []),
+      ...(this.#handOver === null ? [] : [this.#handOver.loop]),
     ]
-    if (this.#scheduler !== null) loops.push(this.#scheduler.loop)
-    if (this.#executor !== null) loops.push(...this.#executor.loops())
-    if (this.#handOver !== null) loops.push(this.#handOver.loop)
+  }
+
+  health(): Health {
     return judge({
       ...this.#membership.vitals(),
       leaseMs: this.#options.leaseMs,
@@ -184,7 +184,7 @@ export class Worker {
       clock: this.#watch.clock(),
       stall: this.#stall.last(),
       abandonedHandlers: this.#executor?.attempts.abandonedTasks() ?? [],
-      loops: loops.map((loop) => loop.health()),
+      loops: this.#loops().map((loop) => loop.health()),
     })
   }
 
