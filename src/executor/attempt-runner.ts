@@ -28,9 +28,9 @@ const MAX_RELEASES = 10
 
 type AbortReason = CancelledError | LeaseLostError | StoppedError | AttemptTimeoutError
 
-interface AttemptRunnerOptions extends AttemptOptions {
-  readonly handled: HandledTask
+export interface AttemptRunnerOptions extends AttemptOptions {
   readonly journal: Journal
+  /** When to abort the signal of each attempt; after that, when to end the attempt without its handler. */
   readonly deadlines: Deadlines<AttemptRunner>
 }
 
@@ -39,6 +39,7 @@ export class AttemptRunner {
   readonly log: AttemptLog
   /** By performance.now(). */
   readonly beganAt = performance.now()
+  readonly #handled: HandledTask
   readonly #options: AttemptRunnerOptions
   readonly #values: AttemptValues
   /** Why the signal was aborted. If the job is released, it goes back to the queue, and the attempt does not count. */
@@ -48,8 +49,9 @@ export class AttemptRunner {
   #isOver = false
   #snoozedMs: number | null = null
 
-  constructor(job: ClaimedJob, options: AttemptRunnerOptions) {
+  constructor(job: ClaimedJob, handled: HandledTask, options: AttemptRunnerOptions) {
     this.job = job
+    this.#handled = handled
     this.#options = options
     this.log = new AttemptLog(job, options.journal, options.redaction, options.now)
     this.#values = new AttemptValues(job, this.log, options)
@@ -98,8 +100,8 @@ export class AttemptRunner {
   /** Resolves when the handler has finished. The handler starts after the caller has registered the attempt. */
   async run(): Promise<AttemptEnd> {
     const { job } = this
-    const { worker, middleware, deadlines, handled } = this.#options
-    const { task } = handled
+    const { worker, middleware, deadlines } = this.#options
+    const { task } = this.#handled
     deadlines.set(this, job.policy.timeout)
     let args: unknown
     try {
@@ -152,7 +154,7 @@ export class AttemptRunner {
   }
 
   async #call(args: unknown): Promise<unknown> {
-    const { task, handler } = this.#options.handled
+    const { task, handler } = this.#handled
     let result: unknown
     try {
       result = await handler(this.#context(args))
@@ -201,7 +203,7 @@ export class AttemptRunner {
     // The error may quote secrets of the result.
     if (this.#options.redaction.hides('result')) this.#values.resultText(result)
     try {
-      await checkResult(this.#options.handled.task, result)
+      await checkResult(this.#handled.task, result)
     } catch (error) {
       throw new PermanentError(messageOf(error), { cause: error })
     }

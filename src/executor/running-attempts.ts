@@ -4,7 +4,7 @@ import { shownInput } from '../model/input.ts'
 import { type ClaimedJob, fenceOf } from '../model/job.ts'
 import type { AttemptEnd } from '../model/settle.ts'
 import type { ExecutingStore } from '../store/executing-store.ts'
-import { AttemptRunner } from './attempt-runner.ts'
+import { AttemptRunner, type AttemptRunnerOptions } from './attempt-runner.ts'
 import { Deadlines } from './deadlines.ts'
 import type { Journal } from './journal.ts'
 import type { JobExecutorOptions } from './options.ts'
@@ -23,8 +23,7 @@ export class RunningAttempts {
   readonly loop: Loop
   readonly #options: RunningAttemptsOptions
   readonly #running = new Map<string, AttemptRunner>()
-  /** When to abort the signal of each attempt; after that, when to end the attempt without its handler. */
-  readonly #deadlines = new Deadlines<AttemptRunner>((attempt) => this.#expired(attempt))
+  readonly #attemptOptions: AttemptRunnerOptions
   /** Attempts that have ended although their handlers continue. */
   readonly #abandoned = new Set<AttemptRunner>()
   #started = 0
@@ -35,6 +34,7 @@ export class RunningAttempts {
 
   constructor(options: RunningAttemptsOptions) {
     this.#options = options
+    this.#attemptOptions = { ...options, deadlines: new Deadlines((attempt) => this.#expired(attempt)) }
     this.loop = new Loop({
       name: 'stop requests',
       pass: () => this.#abortCancelled(),
@@ -120,7 +120,7 @@ export class RunningAttempts {
     this.#running
       .get(job.id)
       ?.abort(new LeaseLostError(`The job ${job.id} was taken from this worker and is on its next attempt`))
-    const attempt = new AttemptRunner(job, { ...this.#options, handled, deadlines: this.#deadlines })
+    const attempt = new AttemptRunner(job, handled, this.#attemptOptions)
     // If each job that starts triggered a check, a busy worker would spend a third as much time on checks as on claims.
     if (this.#isIdle) this.loop.wake()
     this.#isIdle = false
