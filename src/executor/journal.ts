@@ -17,7 +17,7 @@ export interface UnwrittenLog {
   readonly lines: number
   /** The number of jobs whose progress waits to be written. */
   readonly progress: number
-  /** How long the oldest progress has waited, or 0 if there is none. */
+  /** How long the oldest line or progress has waited, or 0 if there is none. */
   readonly ms: number
   readonly dropped: number
 }

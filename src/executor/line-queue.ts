@@ -6,18 +6,14 @@ const LINE_BYTES = 256
 /** The memory per character of a string that contains a character outside Latin-1. */
 const CHARACTER_BYTES = 2
 
-interface WaitingLine extends NewLogLine {
-  /** The time at which the line was added, by performance.now(). */
-  readonly since: number
-}
-
 /**
  * Log lines that wait to be written, in order, within a limited amount of memory. While the queue is full, further
  * lines are dropped, so the log of a long outage is complete up to some point in time.
  */
 export class LineQueue {
   readonly #onDropped: (error: Error) => void
-  #lines: WaitingLine[] = []
+  /** `since` is the time at which a line was added, by performance.now(). */
+  #lines: (NewLogLine & { readonly since: number })[] = []
   #bytes = 0
   #dropped = 0
   readonly #linesOfJobs = new Map<string, number>()

@@ -25,7 +25,8 @@ export class Writer {
   #next: Promise<void> | null = null
   /** When the first write since the last complete one began, or part of one succeeded; null if all is written. */
   #since: number | null = null
-  readonly #onSuccess = new Set<() => void>()
+  /** The calls that wait, from their conditions to the functions that end their waits. */
+  readonly #waiting = new Map<() => boolean, () => void>()
 
   constructor(options: WriterOptions) {
     this.#options = options
@@ -47,7 +48,7 @@ export class Writer {
   /** A part of a write succeeded. */
   succeeded(): void {
     this.#since = performance.now()
-    for (const check of this.#onSuccess) check()
+    for (const [isDone, end] of this.#waiting) if (isDone()) end()
   }
 
   /** Starts a write and waits briefly for it; does not wait if nothing could be written for some time. */
@@ -55,15 +56,9 @@ export class Writer {
     if (isDone() || (this.#since !== null && performance.now() - this.#since >= OUTCOME_WAIT_MS)) return
     // If the write fails, the loop repeats it and reports the error.
     this.write().catch(() => undefined)
-    let check = () => {}
-    const done = new Promise<void>((resolve) => {
-      check = () => {
-        if (isDone()) resolve()
-      }
-    })
-    this.#onSuccess.add(check)
+    const done = new Promise<void>((resolve) => this.#waiting.set(isDone, resolve))
     await within(OUTCOME_WAIT_MS, done)
-    this.#onSuccess.delete(check)
+    this.#waiting.delete(isDone)
   }
 
   async #run(): Promise<void> {
