@@ -6,14 +6,13 @@ import type { ClaimedAhead } from './claimed-ahead.ts'
 import type { JobExecutorOptions } from './options.ts'
 import type { RunningAttempts } from './running-attempts.ts'
 import type { Settler } from './settler.ts'
-import type { UnansweredStatements } from './unanswered-statements.ts'
 
 interface CapacityOptions extends Pick<JobExecutorOptions, 'handlers' | 'concurrency' | 'worker'> {
   readonly attempts: RunningAttempts
   readonly ahead: ClaimedAhead
   readonly settler: Settler
-  readonly unanswered: UnansweredStatements
   readonly wakeClaims: () => void
+  readonly recheckRunning: () => void
   readonly isStopping: () => boolean
 }
 
@@ -100,7 +99,6 @@ export class Capacity {
     const limit = Math.max(0, Math.min(most, this.#free(this.#reserved)))
     if (limit + ahead === 0 || tasks.size === 0) return null
     this.#reserved += limit
-    const { unanswered, wakeClaims } = this.#options
     let isEnded = false
     const release = () => {
       if (isEnded) throw new Error('a reservation was ended twice')
@@ -118,9 +116,7 @@ export class Capacity {
       },
       abandon: (error) => {
         release()
-        if (!(error instanceof StoreUnavailableError)) return
-        unanswered.add()
-        wakeClaims()
+        if (error instanceof StoreUnavailableError) this.#options.recheckRunning()
       },
     }
   }

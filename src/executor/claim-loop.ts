@@ -39,18 +39,20 @@ export class ClaimLoop {
   #continuesUntil = Number.NEGATIVE_INFINITY
 
   constructor(options: ClaimLoopOptions) {
-    const { store, attempts, settler } = options
+    const { settler } = options
     this.#options = options
     this.loop = new Loop({ name: 'executor', pass: () => this.#pass(true), onError: options.onError })
-    const ahead = new ClaimedAhead((job) =>
+    this.#ahead = new ClaimedAhead((job) =>
       settler.add({ fence: fenceOf(job), end: { kind: 'unstarted' }, policy: job.policy }),
     )
-    const unanswered = new UnansweredStatements({ store, attempts, settler, ahead })
-    const wakeClaims = () => this.loop.wake()
-    const isStopping = () => this.#isStopping
-    this.#capacity = new Capacity({ ...options, ahead, unanswered, wakeClaims, isStopping })
-    this.#ahead = ahead
-    this.#unanswered = unanswered
+    this.#unanswered = new UnansweredStatements({ ...options, ahead: this.#ahead })
+    this.#capacity = new Capacity({
+      ...options,
+      ahead: this.#ahead,
+      wakeClaims: () => this.loop.wake(),
+      recheckRunning: () => this.recheckRunning(),
+      isStopping: () => this.#isStopping,
+    })
   }
 
   wake(): void {
@@ -79,8 +81,8 @@ export class ClaimLoop {
   }
 
   /**
-   * Called when this worker is connected to another server. If that server is a promoted asynchronous replica, it may
-   * lack the last commits, such as claims and outcomes.
+   * Called after a statement without a response, and when this worker is connected to another server: a promoted
+   * asynchronous replica may lack the last commits, such as claims and outcomes.
    */
   recheckRunning(): void {
     this.#unanswered.add()

@@ -30,6 +30,7 @@ export class JobExecutor {
       ...options,
       onSettled: (result) => {
         if (result.settled.length + result.lost.length > 0) options.onSettled(result)
+        // Locked and rejected outcomes may no longer count against capacity.
         this.claims.freed()
       },
     })

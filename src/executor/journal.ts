@@ -13,15 +13,6 @@ const PROGRESS_AT_ONCE = 100
 /** While the worker stops, a failed write is repeated after this delay. */
 const RETRY_MS = 200
 
-export interface UnwrittenLog {
-  readonly lines: number
-  /** The number of jobs whose progress waits to be written. */
-  readonly progress: number
-  /** How long the oldest line or progress has waited, or 0 if there is none. */
-  readonly ms: number
-  readonly dropped: number
-}
-
 interface WaitingProgress extends JobProgress {
   /** The time since which the progress of this job has been waiting, by performance.now(). */
   since: number
@@ -112,7 +103,7 @@ export class Journal {
     ])
   }
 
-  unwritten(): UnwrittenLog {
+  unwritten() {
     const since = Math.min(this.#lines.since, ...[...this.#progress.values()].map((entry) => entry.since))
     return {
       lines: this.#lines.length,

@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Loop } from '../loop.ts'
 import { type Fence, fenceText } from '../model/job.ts'
 import type { UnsettledAttempt, ExecutingStore, Settled } from '../store/executing-store.ts'
+import type { JobExecutorOptions } from './options.ts'
 
 const AT_ONCE = 200
 const LOCKED_RETRY_MS = 250
@@ -13,23 +14,8 @@ const REJECTED_RETRY_MS = 300_000
  */
 export const MAX_EXEMPT = 200
 
-export interface SettlerOptions {
+interface SettlerOptions extends Pick<JobExecutorOptions, 'onSettled' | 'onRejected' | 'onError'> {
   readonly store: Pick<ExecutingStore, 'settle'>
-  /** Outcomes were written, lost, found locked or set aside, so capacity may have become free. */
-  readonly onSettled: (result: Settled) => void
-  readonly onRejected: (attempt: UnsettledAttempt, error: unknown) => void
-  readonly onError: (error: unknown, loop: string) => void
-}
-
-export interface Unwritten {
-  /** Outcomes that are still being retried. */
-  readonly waiting: number
-  readonly locked: number
-  /** How long the oldest locked outcome has waited, or 0 if none is locked. */
-  readonly lockedMs: number
-  readonly rejected: number
-  /** Whether the limit of exempt outcomes is reached, so further outcomes count against capacity. */
-  readonly isLimitReached: boolean
 }
 
 /**
@@ -70,7 +56,7 @@ export class Settler {
     return this.#queue.length + Math.max(0, this.#exempt() - MAX_EXEMPT)
   }
 
-  unwritten(): Unwritten {
+  unwritten() {
     const [since] = [...this.#locked.since.values()].toSorted((one, other) => one - other)
     return {
       waiting: this.#queue.length + this.#locked.since.size,

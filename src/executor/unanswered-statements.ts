@@ -60,7 +60,8 @@ export class UnansweredStatements {
     const running = attempts.all()
     const ahead = claimedAhead.fences()
     const known = [...running.map(({ job }) => fenceOf(job)), ...settler.pending(), ...ahead]
-    const [knownFences, knownJobs] = [new Set(known.map(fenceText)), new Set(known.map(({ id }) => id))]
+    const knownFences = new Set(known.map(fenceText))
+    const knownJobs = new Set(known.map(({ id }) => id))
     const held = await store.held(workerId)
     const unknown = held.filter(({ fence }) => !knownFences.has(fenceText(fence)))
     // A job is not released while a handler for an earlier claim of it still runs here: its next claim could get the

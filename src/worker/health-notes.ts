@@ -1,6 +1,6 @@
 import { counted, durationText } from '../duration.ts'
-import type { UnwrittenLog } from '../executor/journal.ts'
-import type { Unwritten } from '../executor/settler.ts'
+import type { Journal } from '../executor/journal.ts'
+import type { Settler } from '../executor/settler.ts'
 import type { LoopHealth } from '../loop.ts'
 import type { Stall } from './event-loop-stall.ts'
 import type { Retry } from './retries.ts'
@@ -51,8 +51,8 @@ export interface Vitals {
   readonly sinceLeaseLostMs: number | null
   readonly running: number
   /** Null if this worker runs no jobs, like `log`. */
-  readonly unwritten: Unwritten | null
-  readonly log: UnwrittenLog | null
+  readonly unwritten: ReturnType<Settler['unwritten']> | null
+  readonly log: ReturnType<Journal['unwritten']> | null
   /** The number of schedules and jobs that are skipped after an error, until their back-off ends. */
   readonly leftOut: number
   /** Schedules whose slots become due faster than they can be submitted. */
