@@ -16,7 +16,6 @@ import { LONGEST_DELAY_MS } from '../model/settings.ts'
 import { checkResult, readArgs } from '../model/task.ts'
 import { AttemptLog } from './attempt-log.ts'
 import { AttemptValues } from './attempt-values.ts'
-import type { Deadlines } from './deadlines.ts'
 import type { HandledTask, HandlerContext, Middleware } from './handler.ts'
 import type { Journal } from './journal.ts'
 import type { AttemptOptions } from './options.ts'
@@ -30,8 +29,8 @@ type AbortReason = CancelledError | LeaseLostError | StoppedError | AttemptTimeo
 
 export interface AttemptRunnerOptions extends AttemptOptions {
   readonly journal: Journal
-  /** When to abort the signal of each attempt; after that, when to end the attempt without its handler. */
-  readonly deadlines: Deadlines<AttemptRunner>
+  /** The handler continues although its signal was aborted `ABANDON_MS` ago. */
+  readonly onAbandoned: (attempt: AttemptRunner) => void
 }
 
 export class AttemptRunner {
@@ -46,6 +45,8 @@ export class AttemptRunner {
   #aborted: { readonly reason: AbortReason; readonly isReleased: boolean } | null = null
   /** Created when the handler asks for its signal. */
   #controller: AbortController | null = null
+  /** Aborts the signal after the timeout, or abandons the handler after that. */
+  #timer: NodeJS.Timeout | undefined
   #isOver = false
   #snoozedMs: number | null = null
 
@@ -55,10 +56,6 @@ export class AttemptRunner {
     this.#options = options
     this.log = new AttemptLog(job, options.journal, options.redaction, options.now)
     this.#values = new AttemptValues(job, this.log, options)
-  }
-
-  isAborted(): boolean {
-    return this.#aborted !== null
   }
 
   /** Only the first reason counts. */
@@ -75,12 +72,12 @@ export class AttemptRunner {
     if (this.#aborted !== null) return
     this.#aborted = { reason, isReleased }
     this.#controller?.abort(reason)
-    if (!this.#isOver) this.#options.deadlines.set(this, ABANDON_MS)
+    if (!this.#isOver) this.#setTimer(ABANDON_MS, () => this.#options.onAbandoned(this))
   }
 
-  timeOut(): void {
-    const { timeout } = this.job.policy
-    this.abort(new AttemptTimeoutError(`The run took longer than its timeout of ${timeout} ms`))
+  #setTimer(ms: number, then: () => void): void {
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(then, ms)
   }
 
   /**
@@ -89,7 +86,7 @@ export class AttemptRunner {
    */
   end(own: AttemptEnd | null): AttemptEnd | null {
     this.#isOver = true
-    this.#options.deadlines.delete(this)
+    clearTimeout(this.#timer)
     if (this.#aborted === null) return own
     // A handler that returns early because its signal was aborted did not finish its work.
     const { reason, isReleased } = this.#aborted
@@ -100,9 +97,12 @@ export class AttemptRunner {
   /** Resolves when the handler has finished. The handler starts after the caller has registered the attempt. */
   async run(): Promise<AttemptEnd> {
     const { job } = this
-    const { worker, middleware, deadlines } = this.#options
+    const { worker, middleware } = this.#options
     const { task } = this.#handled
-    deadlines.set(this, job.policy.timeout)
+    const { timeout } = job.policy
+    this.#setTimer(timeout, () =>
+      this.abort(new AttemptTimeoutError(`The run took longer than its timeout of ${timeout} ms`)),
+    )
     let args: unknown
     try {
       args = await (task.schema === null ? JSON.parse(job.argsText) : readArgs(task, job.argsText))
@@ -113,7 +113,7 @@ export class AttemptRunner {
     // Another handler may have blocked this process for longer than the lease, or the response to the claim may have
     // been late, so another worker may be running the job by now. If no other worker is, the job is released, and the
     // attempt does not count.
-    if (this.isAborted() || worker() !== job.worker) return { kind: 'released' }
+    if (this.#aborted !== null || worker() !== job.worker) return { kind: 'released' }
     try {
       const result = await (middleware === null ? this.#call(args) : this.#callWithin(middleware, args))
       // The snooze applies even if `middleware` returned something.

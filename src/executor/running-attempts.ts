@@ -5,7 +5,6 @@ import { type ClaimedJob, fenceOf } from '../model/job.ts'
 import type { AttemptEnd } from '../model/settle.ts'
 import type { ExecutingStore } from '../store/executing-store.ts'
 import { AttemptRunner, type AttemptRunnerOptions } from './attempt-runner.ts'
-import { Deadlines } from './deadlines.ts'
 import type { Journal } from './journal.ts'
 import type { JobExecutorOptions } from './options.ts'
 import type { Settler } from './settler.ts'
@@ -34,7 +33,13 @@ export class RunningAttempts {
 
   constructor(options: RunningAttemptsOptions) {
     this.#options = options
-    this.#attemptOptions = { ...options, deadlines: new Deadlines((attempt) => this.#expired(attempt)) }
+    this.#attemptOptions = {
+      ...options,
+      onAbandoned: (attempt) => {
+        this.#abandoned.add(attempt)
+        void this.#finish(attempt, null)
+      },
+    }
     this.loop = new Loop({
       name: 'stop requests',
       pass: () => this.#abortCancelled(),
@@ -133,15 +138,6 @@ export class RunningAttempts {
   async #run(attempt: AttemptRunner): Promise<void> {
     const end = await attempt.run()
     if (!this.#abandoned.delete(attempt)) void this.#finish(attempt, end)
-  }
-
-  #expired(attempt: AttemptRunner): void {
-    if (!attempt.isAborted()) {
-      attempt.timeOut()
-      return
-    }
-    this.#abandoned.add(attempt)
-    void this.#finish(attempt, null)
   }
 
   async #finish(attempt: AttemptRunner, own: AttemptEnd | null): Promise<void> {
