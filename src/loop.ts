@@ -1,6 +1,6 @@
 /**
- * A supervised loop: it repeats its pass and then sleeps for the time that the pass returned. It never ends on its own:
- * a pass that throws is reported, counted, and retried with back-off.
+ * Repeats its pass, and sleeps in between for the time that the pass returned. It never ends on its own: a pass that
+ * throws is reported, counted, and retried with back-off.
  */
 
 const BACKOFF_MS = { shortest: 200, longest: 15_000 }
@@ -46,8 +46,8 @@ export class Loop {
   /** Remembers a wake-up that arrives during a pass. */
   #woken = false
   #endSleep: (() => void) | null = null
-  /** The start of the current pass, on the system clock and on the monotonic clock. */
-  #busy: { readonly at: Date; readonly mono: number } | null = null
+  /** The start of the current pass, by performance.now(), or null between passes. */
+  #busySince: number | null = null
   /** The end of the sleep, by performance.now(), or null to sleep until woken. */
   #due: number | null = null
   /** Whether the last pass failed because it waited too long for a lock; if so, the next pass starts soon. */
@@ -79,12 +79,13 @@ export class Loop {
 
   health(): LoopHealth {
     const now = performance.now()
+    const dateOf = (instant: number) => new Date(Date.now() + instant - now)
     return {
       name: this.#options.name,
       ...this.#passes,
-      busySince: this.#busy?.at ?? null,
-      busyMs: this.#busy && Math.round(now - this.#busy.mono),
-      nextPassAt: this.#due === null ? null : new Date(Date.now() + this.#due - now),
+      busySince: this.#busySince === null ? null : dateOf(this.#busySince),
+      busyMs: this.#busySince === null ? null : Math.round(now - this.#busySince),
+      nextPassAt: this.#due === null ? null : dateOf(this.#due),
       lateMs: this.#due === null ? 0 : Math.max(0, Math.round(now - this.#due)),
     }
   }
@@ -101,13 +102,13 @@ export class Loop {
   /** @returns milliseconds to sleep; null when the pass failed */
   async #supervisedPass(): Promise<number | null> {
     try {
-      this.#busy = { at: new Date(), mono: performance.now() }
+      this.#busySince = performance.now()
       const delayMs = await this.#options.pass()
-      this.#busy = null
+      this.#busySince = null
       this.#passes = { lastGoodPassAt: new Date(), ...NO_ERRORS }
       return delayMs
     } catch (error) {
-      this.#busy = null
+      this.#busySince = null
       this.#passes = {
         ...this.#passes,
         consecutiveErrors: this.#passes.consecutiveErrors + 1,

@@ -10,7 +10,7 @@ const MAX_LINE_BYTES = 16_384
 const MAX_LINES = 10_000
 const MAX_BYTES = 4 * 1024 * 1024
 
-/** The log of one attempt: redacts secrets, cuts long lines and limits how much a handler can log. */
+/** Redacts secrets, cuts long lines and limits how much a handler can log. */
 export class AttemptLog {
   readonly #job: ClaimedJob
   readonly #journal: Journal
@@ -31,7 +31,6 @@ export class AttemptLog {
     this.#now = now
   }
 
-  /** The logger for the handler. */
   logger(): JobLogger {
     return {
       debug: (message) => this.#logOfHandler('debug', message),
@@ -41,37 +40,25 @@ export class AttemptLog {
     }
   }
 
-  /**
-   * Writes a line that does not count against the handler's limit.
-   *
-   * @returns the length of the line in bytes
-   */
+  /** Does not count against the limit of the handler. @returns the length of the line in bytes */
   write(level: LogLevel, message: string): number {
     // SQLite drivers cut a string at NUL when they read it.
     // oxlint-disable-next-line typescript/no-unnecessary-type-conversion -- handlers in JavaScript log any value
-    const text = this.shown(String(message).replaceAll('\0', '␀'), MAX_LINE_BYTES)
+    const text = this.secrets.storable(String(message).replaceAll('\0', '␀'), MAX_LINE_BYTES)
     this.#logged?.add(text)
     this.#journal.log({ jobId: this.#job.id, at: this.#now(), level, message: text })
     return Buffer.byteLength(text)
   }
 
-  /**
-   * Redacts secrets that became known after lines were logged. If there are too many to search for, the lines stay
-   * unchanged.
-   */
+  /** Redacts secrets that became known after lines were logged, unless there are too many to search for. */
   hideLogged(): void {
     if (this.#logged === null || !this.secrets.areKnown()) return
     const replacements = new Map<string, string>()
     for (const message of this.#logged) {
-      const shown = this.shown(message, MAX_LINE_BYTES)
+      const shown = this.secrets.storable(message, MAX_LINE_BYTES)
       if (shown !== message) replacements.set(message, shown)
     }
     this.#journal.replace(this.#job.id, replacements)
-  }
-
-  /** See `Secrets.storable`. */
-  shown(text: string, limit: number): string {
-    return this.secrets.storable(text, limit)
   }
 
   #logOfHandler(level: LogLevel, message: string): void {

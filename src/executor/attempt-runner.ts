@@ -9,15 +9,13 @@ import {
   type StoppedError,
   AttemptTimeoutError,
 } from '../errors.ts'
-import type { ClaimedJob } from '../model/job.ts'
+import { type ClaimedJob, fenceOf } from '../model/job.ts'
 import type { AttemptEnd } from '../model/settle.ts'
 import { spanOption } from '../model/input.ts'
 import { LONGEST_DELAY_MS } from '../model/settings.ts'
 import { checkResult, readArgs } from '../model/task.ts'
 import { AttemptLog } from './attempt-log.ts'
-import { type AbortReason, AttemptSignal } from './attempt-signal.ts'
 import { AttemptValues } from './attempt-values.ts'
-import type { Deadlines } from './deadlines.ts'
 import type { HandledTask, HandlerContext, Middleware } from './handler.ts'
 import type { Journal } from './journal.ts'
 import type { AttemptOptions } from './options.ts'
@@ -27,41 +25,40 @@ export const ABANDON_MS = 5000
 /** After this many uncounted claims of a job, an attempt counts even if its worker was cut off. */
 const MAX_RELEASES = 10
 
-/** Runs one attempt of a job in this process. */
+type AbortReason = CancelledError | LeaseLostError | StoppedError | AttemptTimeoutError
+
+export interface AttemptRunnerOptions extends AttemptOptions {
+  readonly journal: Journal
+  /** The handler continues although its signal was aborted `ABANDON_MS` ago. */
+  readonly onAbandoned: (attempt: AttemptRunner) => void
+}
+
 export class AttemptRunner {
   readonly job: ClaimedJob
   readonly log: AttemptLog
-  readonly #values: AttemptValues
   /** By performance.now(). */
   readonly beganAt = performance.now()
   readonly #handled: HandledTask
-  readonly #options: AttemptOptions
-  readonly #deadlines: Deadlines<AttemptRunner>
-  readonly #signal = new AttemptSignal()
+  readonly #options: AttemptRunnerOptions
+  readonly #values: AttemptValues
+  /** Why the signal was aborted. If the job is released, it goes back to the queue, and the attempt does not count. */
+  #aborted: { readonly reason: AbortReason; readonly isReleased: boolean } | null = null
+  /** Created when the handler asks for its signal. */
+  #controller: AbortController | null = null
+  /** Aborts the signal after the timeout, or abandons the handler after that. */
+  #timer: NodeJS.Timeout | undefined
   #isOver = false
-  /** How long the job waits if its handler called `snooze`. */
   #snoozedMs: number | null = null
 
-  constructor(
-    job: ClaimedJob,
-    handled: HandledTask,
-    journal: Journal,
-    deadlines: Deadlines<AttemptRunner>,
-    options: AttemptOptions,
-  ) {
+  constructor(job: ClaimedJob, handled: HandledTask, options: AttemptRunnerOptions) {
     this.job = job
-    this.log = new AttemptLog(job, journal, options.redaction, options.now)
-    this.#values = new AttemptValues(job, this.log, journal, options)
     this.#handled = handled
-    this.#deadlines = deadlines
     this.#options = options
+    this.log = new AttemptLog(job, options.journal, options.redaction, options.now)
+    this.#values = new AttemptValues(job, this.log, options)
   }
 
-  isAborted(): boolean {
-    return this.#signal.reason !== null
-  }
-
-  /** Aborts the handler's signal. Only the first reason counts. */
+  /** Only the first reason counts. */
   abort(reason: AbortReason): void {
     this.#abort(reason, false)
   }
@@ -72,30 +69,29 @@ export class AttemptRunner {
   }
 
   #abort(reason: AbortReason, isReleased: boolean): void {
-    const isFirst = this.#signal.abort(reason, isReleased)
-    if (isFirst && !this.#isOver) this.#deadlines.set(this, ABANDON_MS)
+    if (this.#aborted !== null) return
+    this.#aborted = { reason, isReleased }
+    this.#controller?.abort(reason)
+    if (!this.#isOver) this.#setTimer(ABANDON_MS, () => this.#options.onAbandoned(this))
   }
 
-  timeOut(): void {
-    const { timeout } = this.job.policy
-    this.abort(new AttemptTimeoutError(`The run took longer than its timeout of ${timeout} ms`))
+  #setTimer(ms: number, then: () => void): void {
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(then, ms)
   }
 
   /**
-   * Ends the attempt.
-   *
    * @param own  how the handler ended, or null if it is still running and is abandoned
    * @returns null if the job no longer belongs to this worker, so that nothing may be written
    */
   end(own: AttemptEnd | null): AttemptEnd | null {
     this.#isOver = true
-    this.#deadlines.delete(this)
-    // Once the signal is aborted, its reason is the outcome: a handler that returns early because of it did not finish
-    // its work.
-    const { reason, isReleased } = this.#signal
-    if (reason === null) return own
+    clearTimeout(this.#timer)
+    if (this.#aborted === null) return own
+    // A handler that returns early because its signal was aborted did not finish its work.
+    const { reason, isReleased } = this.#aborted
     if (isReleased) return releasedEnd(this.job, reason)
-    return attemptEnd(reason, own === null, this.#options.delayFactor())
+    return abortedEnd(reason, own === null, this.#options.delayFactor())
   }
 
   /** Resolves when the handler has finished. The handler starts after the caller has registered the attempt. */
@@ -103,7 +99,10 @@ export class AttemptRunner {
     const { job } = this
     const { worker, middleware } = this.#options
     const { task } = this.#handled
-    this.#deadlines.set(this, job.policy.timeout)
+    const { timeout } = job.policy
+    this.#setTimer(timeout, () =>
+      this.abort(new AttemptTimeoutError(`The run took longer than its timeout of ${timeout} ms`)),
+    )
     let args: unknown
     try {
       args = await (task.schema === null ? JSON.parse(job.argsText) : readArgs(task, job.argsText))
@@ -114,7 +113,7 @@ export class AttemptRunner {
     // Another handler may have blocked this process for longer than the lease, or the response to the claim may have
     // been late, so another worker may be running the job by now. If no other worker is, the job is released, and the
     // attempt does not count.
-    if (this.isAborted() || worker() !== job.worker) return { kind: 'released' }
+    if (this.#aborted !== null || worker() !== job.worker) return { kind: 'released' }
     try {
       const result = await (middleware === null ? this.#call(args) : this.#callWithin(middleware, args))
       // The snooze applies even if `middleware` returned something.
@@ -164,7 +163,7 @@ export class AttemptRunner {
       throw error
     }
     // The signal is checked even if the handler returned, so that `middleware` sees how the attempt ended.
-    if (this.#signal.reason !== null) throw this.#signal.reason
+    if (this.#aborted !== null) throw this.#aborted.reason
     if (task.resultSchema !== null) await this.#checkResult(result)
     return result
   }
@@ -172,7 +171,7 @@ export class AttemptRunner {
   #context(args: unknown): HandlerContext {
     const { job, log } = this
     const { slot, missed, attempt } = job
-    const signal = this.#signal
+    const signal = () => this.#signal()
     return {
       args,
       slot,
@@ -180,12 +179,23 @@ export class AttemptRunner {
       attempt,
       job,
       get signal() {
-        return signal.get()
+        return signal()
       },
       log: log.logger(),
-      progress: (value) => this.#values.progress(value, this.#isOver),
+      progress: (value) => {
+        const json = this.#values.progressText(value)
+        if (!this.#isOver) this.#options.journal.progress(fenceOf(job), json)
+      },
       snooze,
     }
+  }
+
+  #signal(): AbortSignal {
+    if (this.#controller === null) {
+      this.#controller = new AbortController()
+      if (this.#aborted !== null) this.#controller.abort(this.#aborted.reason)
+    }
+    return this.#controller.signal
   }
 
   /** If a result does not match the schema of the task, a retry would not help. */
@@ -204,15 +214,13 @@ function snooze(span: string | number): never {
   throw new SnoozedError(spanOption('snooze', span, 0, { least: 0, most: LONGEST_DELAY_MS }))
 }
 
-/**
- * If a job was released too often, the attempt counts, because its handler may be what makes workers lose their leases.
- */
+/** After too many releases an attempt counts, because its handler may be what makes workers lose their leases. */
 function releasedEnd({ releases }: ClaimedJob, reason: AbortReason): AttemptEnd {
   const isTooOften = reason instanceof LeaseLostError && releases >= MAX_RELEASES
   return isTooOften ? { kind: 'lost', error: reason.message } : { kind: 'released' }
 }
 
-function attemptEnd(reason: AbortReason, isAbandoned: boolean, delayFactor: number): AttemptEnd | null {
+function abortedEnd(reason: AbortReason, isAbandoned: boolean, delayFactor: number): AttemptEnd | null {
   const note = isAbandoned
     ? `; the handler did not finish within ${ABANDON_MS} ms after its signal fired, and was abandoned`
     : ''

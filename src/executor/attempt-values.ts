@@ -1,30 +1,22 @@
 import { errorText, messageOf, PermanentError } from '../errors.ts'
-import { type ClaimedJob, fenceOf } from '../model/job.ts'
+import type { ClaimedJob } from '../model/job.ts'
 import type { Secrets } from '../model/redaction.ts'
 import { jsonText } from '../model/task.ts'
 import type { AttemptLog } from './attempt-log.ts'
-import type { Journal } from './journal.ts'
 import type { AttemptOptions } from './options.ts'
 
 /** What one attempt stores: its progress and its result as JSON text, and its error text, without secrets. */
 export class AttemptValues {
   readonly #job: ClaimedJob
   readonly #log: AttemptLog
-  readonly #journal: Journal
-  readonly #options: Pick<AttemptOptions, 'argsLimit' | 'redaction'>
+  readonly #options: AttemptOptions
   #lastProgress = 'null'
   /** The secrets of all progress except the latest. */
   readonly #earlier: Secrets
 
-  constructor(
-    job: ClaimedJob,
-    log: AttemptLog,
-    journal: Journal,
-    options: Pick<AttemptOptions, 'argsLimit' | 'redaction'>,
-  ) {
+  constructor(job: ClaimedJob, log: AttemptLog, options: AttemptOptions) {
     this.#job = job
     this.#log = log
-    this.#journal = journal
     this.#options = options
     this.#earlier = options.redaction.secretsOf({})
   }
@@ -46,14 +38,13 @@ export class AttemptValues {
     return json
   }
 
-  /** @param isLate  whether the attempt is over, so that its progress is checked but no longer stored */
-  progress(value: unknown, isLate: boolean): void {
+  progressText(value: unknown): string {
     const { redaction } = this.#options
     const json = this.#jsonText('progress', value)
     if (redaction.hides('progress'))
       redaction.addSecrets(this.#earlier, { progress: JSON.parse(this.#lastProgress) })
     this.#lastProgress = this.#stored('progress', json)
-    if (!isLate) this.#journal.progress(fenceOf(this.#job), this.#lastProgress)
+    return this.#lastProgress
   }
 
   storedResult(value: unknown): string | null {
@@ -79,6 +70,6 @@ export class AttemptValues {
   }
 
   errorText(error: unknown): string {
-    return this.#log.shown(errorText(error), this.#options.argsLimit)
+    return this.#log.secrets.storable(errorText(error), this.#options.argsLimit)
   }
 }

@@ -6,14 +6,13 @@ import type { ClaimedAhead } from './claimed-ahead.ts'
 import type { JobExecutorOptions } from './options.ts'
 import type { RunningAttempts } from './running-attempts.ts'
 import type { Settler } from './settler.ts'
-import type { UnansweredStatements } from './unanswered-statements.ts'
 
 interface CapacityOptions extends Pick<JobExecutorOptions, 'handlers' | 'concurrency' | 'worker'> {
   readonly attempts: RunningAttempts
   readonly ahead: ClaimedAhead
   readonly settler: Settler
-  readonly unanswered: UnansweredStatements
   readonly wakeClaims: () => void
+  readonly recheckRunning: () => void
   readonly isStopping: () => boolean
 }
 
@@ -25,15 +24,14 @@ export interface Reservation extends StartLimits {
   abandon(error: unknown): void
 }
 
-/** Capacity for a claim. */
 export interface ClaimReservation extends Reservation {
   /** The number of further jobs to claim. These jobs start when there is capacity for them. */
   readonly ahead: number
 }
 
 /**
- * The capacity of this worker. A claim and a submission reserve capacity for the jobs that they may start, so that
- * together they never start more than `concurrency` jobs.
+ * A claim and a submission reserve capacity for the jobs that they may start, so that together they never start more
+ * than `concurrency` jobs.
  */
 export class Capacity {
   readonly #options: CapacityOptions
@@ -65,7 +63,6 @@ export class Capacity {
     })
   }
 
-  /** @param isAhead  whether jobs may be claimed ahead */
   reserveForClaim(isAhead: boolean): ClaimReservation | null {
     this.#isClaimDeferred = this.#reserved > 0
     const { ahead } = this.#options
@@ -77,9 +74,6 @@ export class Capacity {
     })
   }
 
-  /**
-   * While there is capacity, starts jobs that were claimed ahead. A stopping worker returns these jobs to the queue.
-   */
   startAhead(): void {
     const { ahead, attempts, worker, isStopping } = this.#options
     if (isStopping()) ahead.giveBackAll()
@@ -105,7 +99,6 @@ export class Capacity {
     const limit = Math.max(0, Math.min(most, this.#free(this.#reserved)))
     if (limit + ahead === 0 || tasks.size === 0) return null
     this.#reserved += limit
-    const { unanswered, wakeClaims } = this.#options
     let isEnded = false
     const release = () => {
       if (isEnded) throw new Error('a reservation was ended twice')
@@ -123,9 +116,7 @@ export class Capacity {
       },
       abandon: (error) => {
         release()
-        if (!(error instanceof StoreUnavailableError)) return
-        unanswered.add()
-        wakeClaims()
+        if (error instanceof StoreUnavailableError) this.#options.recheckRunning()
       },
     }
   }
@@ -153,7 +144,6 @@ export class Capacity {
     return limits
   }
 
-  /** The tasks that have not reached their own limit. */
   #claimable(taskLimits: ReadonlyMap<string, number>): ReadonlyMap<string, RunPolicy> {
     const free = [...this.#options.handlers].filter(([name]) => taskLimits.get(name) !== 0)
     return new Map(free.map(([name, { task }]) => [name, task.policy]))

@@ -11,10 +11,7 @@ import type { Settler } from './settler.ts'
 import { UnansweredStatements } from './unanswered-statements.ts'
 
 const PROMOTE_AT_ONCE = 500
-/**
- * As long as claims find as many jobs as they ask for, each continues where the previous one ended, for up to this
- * time.
- */
+/** Claims that find as many jobs as they ask for continue where the previous one ended, for up to this time. */
 const CONTINUE_MS = 50
 
 interface ClaimLoopOptions extends JobExecutorOptions {
@@ -42,21 +39,22 @@ export class ClaimLoop {
   #continuesUntil = Number.NEGATIVE_INFINITY
 
   constructor(options: ClaimLoopOptions) {
-    const { store, attempts, settler } = options
+    const { settler } = options
     this.#options = options
     this.loop = new Loop({ name: 'executor', pass: () => this.#pass(true), onError: options.onError })
-    const ahead = new ClaimedAhead((job) =>
+    this.#ahead = new ClaimedAhead((job) =>
       settler.add({ fence: fenceOf(job), end: { kind: 'unstarted' }, policy: job.policy }),
     )
-    const unanswered = new UnansweredStatements({ store, attempts, settler, ahead })
-    const wakeClaims = () => this.loop.wake()
-    const isStopping = () => this.#isStopping
-    this.#capacity = new Capacity({ ...options, ahead, unanswered, wakeClaims, isStopping })
-    this.#ahead = ahead
-    this.#unanswered = unanswered
+    this.#unanswered = new UnansweredStatements({ ...options, ahead: this.#ahead })
+    this.#capacity = new Capacity({
+      ...options,
+      ahead: this.#ahead,
+      wakeClaims: () => this.loop.wake(),
+      recheckRunning: () => this.recheckRunning(),
+      isStopping: () => this.#isStopping,
+    })
   }
 
-  /** Jobs may be claimable. */
   wake(): void {
     this.#isQueueEmpty = false
     this.loop.wake()
@@ -72,7 +70,6 @@ export class ClaimLoop {
     return this.#isStopping ? [] : this.#capacity.claimableTasks()
   }
 
-  /** A run ended. */
   ended(ranMs: number): void {
     this.#ahead.ended(ranMs)
   }
@@ -84,8 +81,8 @@ export class ClaimLoop {
   }
 
   /**
-   * Called when this worker is connected to another server. If that server is a promoted asynchronous replica, it may
-   * lack the last commits, such as claims and outcomes.
+   * Called after a statement without a response, and when this worker is connected to another server: a promoted
+   * asynchronous replica may lack the last commits, such as claims and outcomes.
    */
   recheckRunning(): void {
     this.#unanswered.add()
@@ -95,8 +92,6 @@ export class ClaimLoop {
   /**
    * Reserves capacity for jobs that this worker is about to submit, so that they start in the same transaction.
    *
-   * @param worker  the id under which this worker submits
-   * @param most  the maximum number of jobs that it submits
    * @returns null if there is no capacity, or if other jobs wait in the queue: those start first
    */
   reserve(worker: string, most: number): Reservation | null {
@@ -110,7 +105,6 @@ export class ClaimLoop {
     await this.#pass(false)
   }
 
-  /** Stops claiming, returns unstarted jobs to the queue, and waits for statements that may start jobs. */
   async stop(): Promise<void> {
     this.#isStopping = true
     const stopped = this.loop.stop()

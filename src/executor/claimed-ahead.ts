@@ -4,18 +4,9 @@ import { type ClaimedJob, type Fence, fenceOf, fenceText } from '../model/job.ts
 const SHORT_MS = 20
 /** A job that has not started after this time goes back to the queue, because other workers may have capacity. */
 const LONGEST_WAIT_MS = 100
-/**
- * After a claim has left out jobs that have no retries left, nothing is claimed ahead for this long, so that those jobs
- * get a turn.
- */
+/** Nothing is claimed ahead for this long after a claim left out jobs without retries, so that they get a turn. */
 const PAUSE_MS = 1000
 const MAX = 500
-
-interface Waiting {
-  readonly job: ClaimedJob
-  /** By performance.now(). */
-  readonly since: number
-}
 
 /**
  * Jobs that were claimed while this worker had no capacity for them, so that the server can work on the next claim
@@ -23,13 +14,11 @@ interface Waiting {
  * retries left, because a worker that crashes loses them. Jobs that have not started have made no attempt.
  */
 export class ClaimedAhead {
-  /** Called for a job that must not start here. */
   readonly giveBack: (job: ClaimedJob) => void
-  #waiting: Waiting[] = []
-  /** The number of jobs claimed ahead that have started. */
-  #started = 0
-  /** The number of short runs that ended in this period, and in the previous one. Times are by performance.now(). */
-  #ends = { since: Number.NEGATIVE_INFINITY, now: 0, before: 0 }
+  /** The time at which each job was claimed, oldest first. Times are by performance.now(). */
+  readonly #waiting = new Map<ClaimedJob, number>()
+  /** How many short runs ended in this period, and in the previous one. */
+  #shortRuns = { since: Number.NEGATIVE_INFINITY, now: 0, before: 0 }
   #pausedUntil = Number.NEGATIVE_INFINITY
   #timer: NodeJS.Timeout | undefined
 
@@ -38,84 +27,74 @@ export class ClaimedAhead {
   }
 
   get size(): number {
-    return this.#waiting.length - this.#started
+    return this.#waiting.size
   }
 
-  /** A run ended. */
   ended(ranMs: number): void {
     if (ranMs >= SHORT_MS) return
-    this.#turn()
-    this.#ends.now += 1
+    this.#nextPeriod()
+    this.#shortRuns.now += 1
   }
 
-  /** The number of jobs to claim ahead. */
   wanted(): number {
     if (performance.now() < this.#pausedUntil) return 0
-    this.#turn()
-    const most = Math.min(MAX, Math.max(this.#ends.now, this.#ends.before))
+    this.#nextPeriod()
+    const most = Math.min(MAX, Math.max(this.#shortRuns.now, this.#shortRuns.before))
     // Claim at least half of the maximum at once, because each claim takes several statements.
     return this.size > most / 2 ? 0 : most - this.size
   }
 
-  /**
-   * A claim left out jobs that have no retries left. Without a pause, later jobs would always be claimed before them.
-   */
   pause(): void {
     this.#pausedUntil = performance.now() + PAUSE_MS
   }
 
   add(jobs: readonly ClaimedJob[]): void {
     const since = performance.now()
-    for (const job of jobs) this.#waiting.push({ job, since })
+    for (const job of jobs) this.#waiting.set(job, since)
     this.#arm()
   }
 
-  /** Removes and returns the job that has waited longest, or returns undefined if no job waits. */
   next(): ClaimedJob | undefined {
-    const first = this.#waiting[this.#started]
-    this.#started += 1
-    if (this.#started >= this.#waiting.length) this.#keep([])
-    return first?.job
+    const [job] = this.#waiting.keys()
+    if (job !== undefined) this.#remove(job)
+    return job
   }
 
   countOf(task: string): number {
-    return this.#left().filter(({ job }) => job.task === task).length
+    return [...this.#waiting.keys()].filter((job) => job.task === task).length
   }
 
   fences(): Fence[] {
-    return this.#left().map(({ job }) => fenceOf(job))
+    return [...this.#waiting.keys()].map(fenceOf)
   }
 
   /** Forgets these jobs, because the worker no longer holds them. */
   drop(fences: readonly Fence[]): void {
     const gone = new Set(fences.map(fenceText))
-    if (gone.size > 0) this.#keep(this.#left().filter(({ job }) => !gone.has(fenceText(fenceOf(job)))))
+    for (const job of this.#waiting.keys()) if (gone.has(fenceText(fenceOf(job)))) this.#remove(job)
   }
 
   /** Returns unstarted jobs to the queue. @param before  only jobs that were claimed by this time */
   giveBackAll(before = Infinity): void {
-    const left = this.#left()
-    this.#keep(left.filter(({ since }) => since > before))
-    for (const { job, since } of left) if (since <= before) this.giveBack(job)
+    for (const [job, since] of this.#waiting) {
+      if (since > before) return
+      this.#remove(job)
+      this.giveBack(job)
+    }
   }
 
-  #left(): Waiting[] {
-    return this.#waiting.slice(this.#started)
-  }
-
-  #keep(waiting: Waiting[]): void {
-    this.#waiting = waiting
-    this.#started = 0
-    if (waiting.length > 0) return
+  #remove(job: ClaimedJob): void {
+    this.#waiting.delete(job)
+    if (this.#waiting.size > 0) return
     clearTimeout(this.#timer)
     this.#timer = undefined
   }
 
   /** The timer may fire for a job that has started; then it is set again for the job that has waited longest. */
   #arm(): void {
-    const first = this.#waiting[this.#started]
-    if (first === undefined || this.#timer !== undefined) return
-    const ms = Math.max(1, Math.ceil(first.since + LONGEST_WAIT_MS - performance.now()))
+    const [since] = this.#waiting.values()
+    if (since === undefined || this.#timer !== undefined) return
+    const ms = Math.max(1, Math.ceil(since + LONGEST_WAIT_MS - performance.now()))
     this.#timer = setTimeout(() => {
       this.#timer = undefined
       this.giveBackAll(performance.now() - LONGEST_WAIT_MS)
@@ -123,10 +102,10 @@ export class ClaimedAhead {
     }, ms)
   }
 
-  #turn(): void {
+  #nextPeriod(): void {
     const now = performance.now()
-    const passed = now - this.#ends.since
+    const passed = now - this.#shortRuns.since
     if (passed < SHORT_MS) return
-    this.#ends = { since: now, now: 0, before: passed < 2 * SHORT_MS ? this.#ends.now : 0 }
+    this.#shortRuns = { since: now, now: 0, before: passed < 2 * SHORT_MS ? this.#shortRuns.now : 0 }
   }
 }

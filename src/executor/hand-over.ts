@@ -5,16 +5,15 @@
 import { errorText, isA, messageOf, StoreUnavailableError } from '../errors.ts'
 import { Loop } from '../loop.ts'
 import { type ClaimedJob, fenceOf, fenceText, type Job, withoutClaim } from '../model/job.ts'
-import type { Redaction } from '../model/redaction.ts'
 import {
   CallbackError,
   CallbackTooSlowError,
   type ExecutingStore,
   type HandOverQueue,
-  type Settled,
   TransactionEndedError,
 } from '../store/executing-store.ts'
 import { AllRefusedError } from '../store/refusal.ts'
+import type { JobExecutorOptions } from './options.ts'
 
 /** The second argument of `submit`. */
 export interface HandOverContext<Connection = unknown> {
@@ -37,26 +36,19 @@ export interface ExternalSubmit {
   submit(jobs: readonly Job[], context: HandOverContext): unknown
 }
 
-/** The external queue of this process. */
 export interface ExternalQueue extends ExternalSubmit, Omit<HandOverQueue, 'deadlineMs'> {
   /** Null means all tasks. */
   readonly tasks: readonly string[] | null
 }
 
-export interface HandOverOptions {
+interface HandOverOptions
+  extends Pick<
+    JobExecutorOptions,
+    'worker' | 'redaction' | 'argsLimit' | 'onStarted' | 'onSettled' | 'onUnstartable' | 'onError'
+  > {
   readonly store: Pick<ExecutingStore, 'promoteDue' | 'handOver' | 'handedOver' | 'postpone' | 'settle'>
   readonly queue: ExternalQueue
-  /** The id of this worker; null while it may not take on work. */
-  readonly worker: () => string | null
   readonly leaseMs: number
-  readonly redaction: Redaction
-  /** Maximum size of an error text in bytes. */
-  readonly argsLimit: number
-  readonly onHandedOver: (job: ClaimedJob) => void
-  readonly onSettled: (result: Settled) => void
-  /** The job cannot be handed over; it is retried after its back-off. */
-  readonly onRefused: (jobId: string, error: unknown) => void
-  readonly onError: (error: unknown, loop: string) => void
 }
 
 const PROMOTE_AT_ONCE = 500
@@ -70,17 +62,13 @@ export class HandOver {
   readonly loop: Loop
   readonly #options: HandOverOptions
   readonly #queue: HandOverQueue
-  /**
-   * The batch size. After a callback has taken too long, it drops to one job, so that the job at fault can be found, and
-   * then grows again.
-   */
+  /** After a callback has taken too long, this drops to one job, to find the job at fault, and then grows again. */
   #most = AT_ONCE
   #promotes = false
   #isStopping = false
   #lastGroup = ''
-  /** The jobs that `submit` received since the hand-over began, by id. */
+  /** By id, since the hand-over began. */
   readonly #offered = new Map<string, ClaimedJob>()
-  /** The errors of jobs that have been refused since the hand-over began, by id. */
   readonly #refused = new Map<string, unknown>()
 
   constructor(options: HandOverOptions) {
@@ -90,19 +78,16 @@ export class HandOver {
     this.loop = new Loop({ name: 'hand-over', pass: () => this.pass(), onError: options.onError })
   }
 
-  /** A waiting job may be due. */
   wakeForTime(): void {
     this.#promotes = true
     this.loop.wake()
   }
 
-  /** Resolves after the current call to `submit`, which has a deadline. */
   async stop(): Promise<void> {
     this.#isStopping = true
     await this.loop.stop()
   }
 
-  /** Hands over the waiting jobs. @returns milliseconds until the next pass, or Infinity to sleep until woken */
   async pass(): Promise<number> {
     if (this.#promotes) await this.#promoteDue()
     const until = performance.now() + LONGEST_PASS_MS
@@ -150,11 +135,11 @@ export class HandOver {
       await this.#handedOver(jobs)
     } catch (error) {
       if (error instanceof AllRefusedError && error.cause instanceof CallbackError)
-        throw ofCallback(error.cause)
+        throw withCallbackNamed(error.cause)
       const isTooSlow = error instanceof CallbackTooSlowError
       if (!isTooSlow && !(error instanceof TransactionEndedError)) throw error
       if (isTooSlow) this.#most = 1
-      onError(ofCallback(error), 'hand-over')
+      onError(withCallbackNamed(error), 'hand-over')
       // The callback may have committed before it failed, and so may earlier calls in this hand-over.
       const offered = [...this.#offered.values()]
       const found = await store.handedOver(worker, offered.map(fenceOf))
@@ -185,13 +170,10 @@ export class HandOver {
     return new Error(secrets.storable(messageOf(error), argsLimit), { cause })
   }
 
-  /**
-   * If the queue does not report outcomes, the hand-over finishes the job. If this cannot be written, a sweep finishes
-   * the job later.
-   */
+  /** Finishes the jobs if the queue does not report outcomes. If this fails, a sweep finishes them later. */
   async #handedOver(jobs: readonly ClaimedJob[]): Promise<void> {
-    const { store, onHandedOver, onSettled, onError } = this.#options
-    for (const job of jobs) onHandedOver(job)
+    const { store, onStarted, onSettled, onError } = this.#options
+    for (const job of jobs) onStarted(job)
     if (this.#queue.reports || jobs.length === 0) return
     const ends = jobs.map((job) => ({
       fence: fenceOf(job),
@@ -204,9 +186,9 @@ export class HandOver {
   }
 
   async #postpone(): Promise<void> {
-    const { store, redaction, argsLimit, onRefused, onError } = this.#options
+    const { store, redaction, argsLimit, onUnstartable, onError } = this.#options
     const refused = [...this.#refused].map(([id, thrown]) => {
-      const error = isOfCallback(thrown) ? ofCallback(thrown) : thrown
+      const error = withCallbackNamed(thrown)
       const secrets = redaction.secretsOf({ args: this.#offered.get(id)?.args })
       return {
         id,
@@ -215,7 +197,7 @@ export class HandOver {
       }
     })
     this.#refused.clear()
-    for (const { id, thrown } of refused) onRefused(id, thrown)
+    for (const { id, thrown } of refused) onUnstartable(id, thrown)
     try {
       await store.postpone(refused)
     } catch (error) {
@@ -225,15 +207,9 @@ export class HandOver {
   }
 }
 
-function isOfCallback(error: unknown): boolean {
-  return (
-    error instanceof CallbackError ||
-    error instanceof CallbackTooSlowError ||
-    error instanceof TransactionEndedError
-  )
-}
-
-/** The message names the callback, because the error comes from the application. */
-function ofCallback(error: unknown): Error {
+/** The message of an error that comes from the application names the callback. */
+function withCallbackNamed(error: unknown): unknown {
+  const errors = [CallbackError, CallbackTooSlowError, TransactionEndedError]
+  if (!errors.some((type) => error instanceof type)) return error
   return new Error(`submit of the external queue failed: ${messageOf(error)}`, { cause: error })
 }

@@ -44,12 +44,9 @@ export type Handler<Args = unknown, Result = unknown> = (
   context: HandlerContext<Args>,
 ) => Result | Promise<Result>
 
-/**
- * Wraps each attempt of a job, for example for tracing. Calls `run` once and returns its result.
- */
+/** Wraps each attempt of a job, for example for tracing. Calls `run` once and returns its result. */
 export type Middleware = (job: Job, run: () => Promise<unknown>) => Promise<unknown>
 
-/** A task and the function that runs its jobs in this process. */
 export interface HandledTask {
   readonly task: Task
   readonly handler: Handler

@@ -1,8 +1,6 @@
 /**
- * The JobExecutor: promotes, claims, runs and settles jobs of the tasks that this worker handles.
- *
- * A claimed job belongs to this worker as long as the worker's heartbeat continues. Each write about a run is fenced by
- * id, worker, claim and state, so that an evicted worker changes nothing.
+ * A claimed job belongs to this worker as long as the heartbeat of the worker continues. Each write about a run is
+ * fenced by id, worker, claim and state, so that an evicted worker changes nothing.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Loop } from '../loop.ts'
@@ -11,6 +9,7 @@ import { Journal } from './journal.ts'
 import type { JobExecutorOptions } from './options.ts'
 import { RunningAttempts } from './running-attempts.ts'
 import { Settler } from './settler.ts'
+import { within } from './within.ts'
 
 const SETTLE_TIMEOUT_MS = 10_000
 const JOURNAL_TIMEOUT_MS = 5000
@@ -23,7 +22,6 @@ export class JobExecutor {
   readonly attempts: RunningAttempts
   readonly settler: Settler
   readonly journal: Journal
-  /** Wakes `runDue`. */
   #onWake: (() => void) | null = null
 
   constructor(options: JobExecutorOptions) {
@@ -32,6 +30,7 @@ export class JobExecutor {
       ...options,
       onSettled: (result) => {
         if (result.settled.length + result.lost.length > 0) options.onSettled(result)
+        // Locked and rejected outcomes may no longer count against capacity.
         this.claims.freed()
       },
     })
@@ -85,15 +84,14 @@ export class JobExecutor {
     this.#onWake = null
   }
 
-  /** Stops claiming, waits for handlers during the grace period, aborts their signals, and releases remaining jobs. */
   async stop(graceMs: number): Promise<void> {
     await this.claims.stop()
-    await this.attempts.finishedWithin(graceMs)
+    await within(graceMs, this.attempts.finished())
     this.attempts.stop()
     // Each attempt ends soon after its signal is aborted, if necessary without its handler.
     await this.attempts.finished()
     await this.attempts.loop.stop()
-    await this.settler.drain(SETTLE_TIMEOUT_MS)
+    await within(SETTLE_TIMEOUT_MS, this.settler.drain())
     await this.settler.loop.stop()
     await this.journal.stop(JOURNAL_TIMEOUT_MS)
   }

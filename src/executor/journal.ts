@@ -5,23 +5,13 @@ import type { Fence } from '../model/job.ts'
 import type { ExecutingStore, JobProgress, NewLogLine } from '../store/executing-store.ts'
 import { LineQueue } from './line-queue.ts'
 import type { JobExecutorOptions } from './options.ts'
+import { within } from './within.ts'
 import { Writer } from './writer.ts'
 
 const LINES_AT_ONCE = 500
 const PROGRESS_AT_ONCE = 100
 /** While the worker stops, a failed write is repeated after this delay. */
 const RETRY_MS = 200
-
-/** Lines and progress that are not in the database yet. */
-export interface UnwrittenLog {
-  readonly lines: number
-  /** The number of jobs whose progress waits to be written. */
-  readonly progress: number
-  /** How long the oldest progress has waited, or 0 if there is none. */
-  readonly ms: number
-  /** The number of lines that were dropped because too many waited. */
-  readonly dropped: number
-}
 
 interface WaitingProgress extends JobProgress {
   /** The time since which the progress of this job has been waiting, by performance.now(). */
@@ -33,8 +23,8 @@ interface JournalOptions extends Pick<JobExecutorOptions, 'onDropped' | 'onError
 }
 
 /**
- * Writes the log lines and the progress of running jobs, in the background and in small batches. Lines and progress are
- * written independently, so a lock on the table of lines does not delay progress.
+ * Writes the log lines and the progress of running jobs independently, so a lock on the table of lines does not delay
+ * progress.
  */
 export class Journal {
   readonly #store: JournalOptions['store']
@@ -79,7 +69,6 @@ export class Journal {
     this.#lineWriter.loop.wake()
   }
 
-  /** Replaces messages in the log of a job. */
   replace(jobId: string, replacements: ReadonlyMap<string, string>): void {
     if (replacements.size === 0) return
     this.#replaced.set(jobId, new Map([...(this.#replaced.get(jobId) ?? []), ...replacements]))
@@ -97,7 +86,6 @@ export class Journal {
     await Promise.all([this.#lineWriter.write(), this.#progressWriter.write()])
   }
 
-  /** Whether lines or progress of a job are not in the database yet. */
   hasUnwritten(jobId: string): boolean {
     return this.#hasLinesOf(jobId) || this.#progress.has(jobId)
   }
@@ -115,7 +103,7 @@ export class Journal {
     ])
   }
 
-  unwritten(): UnwrittenLog {
+  unwritten() {
     const since = Math.min(this.#lines.since, ...[...this.#progress.values()].map((entry) => entry.since))
     return {
       lines: this.#lines.length,
@@ -127,8 +115,6 @@ export class Journal {
 
   /** Stops the loops and writes the rest, for at most `limitMs`. Reports lines that have not been written by then. */
   async stop(limitMs: number): Promise<void> {
-    let timer: NodeJS.Timeout | undefined
-    const timeout = new Promise<void>((resolve) => (timer = setTimeout(resolve, limitMs)))
     let cause: unknown
     const finish = async (writer: Writer) => {
       await writer.loop.stop()
@@ -137,8 +123,7 @@ export class Journal {
         if (!writer.isEmpty()) await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
       }
     }
-    await Promise.race([Promise.all([finish(this.#lineWriter), finish(this.#progressWriter)]), timeout])
-    clearTimeout(timer)
+    await within(limitMs, Promise.all([finish(this.#lineWriter), finish(this.#progressWriter)]))
     const replaced = [...this.#replaced.values()].reduce((sum, { size }) => sum + size, 0)
     const lost = this.#lines.length + replaced + this.#lines.dropped
     const lines = counted(lost, 'log line')
@@ -170,7 +155,7 @@ export class Journal {
     for (let count = this.#lines.length; count > 0; count -= LINES_AT_ONCE) {
       const lines = this.#lines.first(Math.min(count, LINES_AT_ONCE))
       const { left, refused } = await this.#store.appendLogs(lines)
-      this.#lines.remove(lines.slice(0, lines.length - left.length))
+      this.#lines.removeFirst(lines.length - left.length)
       for (const { item, error } of refused) this.#drop(`a log line of the job '${item.jobId}'`, error)
       this.#lineWriter.succeeded()
       if (left.length > 0) return
@@ -178,7 +163,6 @@ export class Journal {
   }
 
   async #writeProgress(): Promise<void> {
-    // Progress that is added in the meantime is also left for the next write.
     const entries = [...this.#progress.values()]
     for (let from = 0; from < entries.length; from += PROGRESS_AT_ONCE) {
       const some = entries.slice(from, from + PROGRESS_AT_ONCE)
@@ -197,7 +181,6 @@ export class Journal {
     else if (last !== undefined) last.since = performance.now()
   }
 
-  /** Reports and drops entries that the database rejects. */
   #drop(what: string, cause: unknown): void {
     this.#onDropped(new Error(`The database rejected ${what}; it is dropped`, { cause }))
   }

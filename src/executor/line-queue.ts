@@ -1,16 +1,10 @@
 import type { NewLogLine } from '../store/executing-store.ts'
 
-/** Maximum memory of waiting lines, in bytes. */
 export const MAX_WAITING_BYTES = 64 * 1024 * 1024
 /** The memory of a line without its message. */
 const LINE_BYTES = 256
 /** The memory per character of a string that contains a character outside Latin-1. */
 const CHARACTER_BYTES = 2
-
-interface WaitingLine extends NewLogLine {
-  /** The time at which the line was added, by performance.now(). */
-  readonly since: number
-}
 
 /**
  * Log lines that wait to be written, in order, within a limited amount of memory. While the queue is full, further
@@ -18,7 +12,8 @@ interface WaitingLine extends NewLogLine {
  */
 export class LineQueue {
   readonly #onDropped: (error: Error) => void
-  #lines: WaitingLine[] = []
+  /** `since` is the time at which a line was added, by performance.now(). */
+  #lines: (NewLogLine & { readonly since: number })[] = []
   #bytes = 0
   #dropped = 0
   readonly #linesOfJobs = new Map<string, number>()
@@ -60,13 +55,8 @@ export class LineQueue {
     return this.#lines.slice(0, count)
   }
 
-  /** @param lines  consecutive lines of the queue */
-  remove(lines: readonly NewLogLine[]): void {
-    const [first] = lines
-    const from = this.#lines.findIndex((line) => line === first)
-    if (from === -1) return
-    this.#lines.splice(from, lines.length)
-    for (const line of lines) this.#count(line, -1)
+  removeFirst(count: number): void {
+    for (const line of this.#lines.splice(0, count)) this.#count(line, -1)
     if (this.#lines.length > 0 || this.#dropped === 0) return
     const dropped = this.#dropped
     this.#dropped = 0

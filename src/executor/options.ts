@@ -3,14 +3,11 @@ import type { Redaction } from '../model/redaction.ts'
 import type { UnsettledAttempt, ExecutingStore, Settled } from '../store/executing-store.ts'
 import type { HandledTask, Middleware } from './handler.ts'
 
-/** What an attempt needs. */
 export interface AttemptOptions {
-  /** Wraps each attempt. */
   readonly middleware: Middleware | null
   readonly now: () => Date
   /** See `spreadFactor`. */
   readonly delayFactor: () => number
-  /** Redacts the secrets of args in everything that an attempt logs and throws. */
   readonly redaction: Redaction
   /** The id of this worker; null while it may not take on work. */
   readonly worker: () => string | null
@@ -18,11 +15,9 @@ export interface AttemptOptions {
   readonly argsLimit: number
 }
 
-/** The options of the executor; each of its parts uses some of them. */
 export interface JobExecutorOptions extends AttemptOptions {
   readonly store: ExecutingStore
   readonly handlers: ReadonlyMap<string, HandledTask>
-  /** Maximum number of concurrent jobs. */
   readonly concurrency: number
   /** How often to check whether a running job was cancelled, in milliseconds. */
   readonly pollIntervalMs: number

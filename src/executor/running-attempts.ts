@@ -4,8 +4,7 @@ import { shownInput } from '../model/input.ts'
 import { type ClaimedJob, fenceOf } from '../model/job.ts'
 import type { AttemptEnd } from '../model/settle.ts'
 import type { ExecutingStore } from '../store/executing-store.ts'
-import { AttemptRunner } from './attempt-runner.ts'
-import { Deadlines } from './deadlines.ts'
+import { AttemptRunner, type AttemptRunnerOptions } from './attempt-runner.ts'
 import type { Journal } from './journal.ts'
 import type { JobExecutorOptions } from './options.ts'
 import type { Settler } from './settler.ts'
@@ -23,24 +22,24 @@ export class RunningAttempts {
   readonly loop: Loop
   readonly #options: RunningAttemptsOptions
   readonly #running = new Map<string, AttemptRunner>()
-  /**
-   * For each running attempt, the time at which its signal is aborted; after that, the time at which it ends without
-   * its handler.
-   */
-  readonly #deadlines = new Deadlines<AttemptRunner>((attempt) => this.#expired(attempt))
+  readonly #attemptOptions: AttemptRunnerOptions
   /** Attempts that have ended although their handlers continue. */
   readonly #abandoned = new Set<AttemptRunner>()
   #started = 0
   #ended = 0
   readonly #whenFinished: (() => void)[] = []
-  /**
-   * Whether nothing was running when cancellations were due to be checked; if so, the loop sleeps until an attempt
-   * starts.
-   */
+  /** Whether the last check for cancellations found no attempt; if so, the loop sleeps until one starts. */
   #isIdle = true
 
   constructor(options: RunningAttemptsOptions) {
     this.#options = options
+    this.#attemptOptions = {
+      ...options,
+      onAbandoned: (attempt) => {
+        this.#abandoned.add(attempt)
+        void this.#finish(attempt, null)
+      },
+    }
     this.loop = new Loop({
       name: 'stop requests',
       pass: () => this.#abortCancelled(),
@@ -58,7 +57,6 @@ export class RunningAttempts {
     return count
   }
 
-  /** The number of attempts that have started so far. */
   startedCount(): number {
     return this.#started
   }
@@ -71,7 +69,6 @@ export class RunningAttempts {
     return this.#running.get(jobId)
   }
 
-  /** The tasks of handlers that continue although their attempts have ended. */
   abandonedTasks(): string[] {
     return [...this.#abandoned].map(({ job }) => job.task)
   }
@@ -88,7 +85,6 @@ export class RunningAttempts {
     }
   }
 
-  /** Aborts the attempts that this worker claimed under an id that has been evicted. */
   leaseLost(workerId: string): void {
     for (const attempt of this.#running.values()) {
       if (attempt.job.worker === workerId)
@@ -113,22 +109,13 @@ export class RunningAttempts {
       attempt.release(new StoppedError('The worker stops; the job goes back to the queue'))
   }
 
-  /** Resolves when no attempt is left. */
   async finished(): Promise<void> {
     if (this.#ended < this.#started) await new Promise<void>((resolve) => this.#whenFinished.push(resolve))
   }
 
-  /** Like `finished`, but resolves after `limitMs` at the latest. */
-  async finishedWithin(limitMs: number): Promise<void> {
-    let timer: NodeJS.Timeout | undefined
-    const timeout = new Promise<void>((resolve) => (timer = setTimeout(resolve, limitMs)))
-    await Promise.race([this.finished(), timeout])
-    clearTimeout(timer)
-  }
-
   /** @throws when the job cannot be started */
   #start(job: ClaimedJob): void {
-    const { handlers, journal, onStarted } = this.#options
+    const { handlers, onStarted } = this.#options
     const handled = handlers.get(job.task)
     if (handled === undefined)
       throw new RangeError(
@@ -138,7 +125,7 @@ export class RunningAttempts {
     this.#running
       .get(job.id)
       ?.abort(new LeaseLostError(`The job ${job.id} was taken from this worker and is on its next attempt`))
-    const attempt = new AttemptRunner(job, handled, journal, this.#deadlines, this.#options)
+    const attempt = new AttemptRunner(job, handled, this.#attemptOptions)
     // If each job that starts triggered a check, a busy worker would spend a third as much time on checks as on claims.
     if (this.#isIdle) this.loop.wake()
     this.#isIdle = false
@@ -151,18 +138,6 @@ export class RunningAttempts {
   async #run(attempt: AttemptRunner): Promise<void> {
     const end = await attempt.run()
     if (!this.#abandoned.delete(attempt)) void this.#finish(attempt, end)
-  }
-
-  /**
-   * The deadline of an attempt was reached: its timeout, or the time that its handler had after the signal was aborted.
-   */
-  #expired(attempt: AttemptRunner): void {
-    if (!attempt.isAborted()) {
-      attempt.timeOut()
-      return
-    }
-    this.#abandoned.add(attempt)
-    void this.#finish(attempt, null)
   }
 
   async #finish(attempt: AttemptRunner, own: AttemptEnd | null): Promise<void> {

@@ -2,9 +2,9 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Loop } from '../loop.ts'
 import { type Fence, fenceText } from '../model/job.ts'
 import type { UnsettledAttempt, ExecutingStore, Settled } from '../store/executing-store.ts'
+import type { JobExecutorOptions } from './options.ts'
 
 const AT_ONCE = 200
-/** An outcome whose row is locked by another transaction is retried after this time. */
 const LOCKED_RETRY_MS = 250
 /** An outcome that the database rejects is retried after this time, because the cause may have been fixed. */
 const REJECTED_RETRY_MS = 300_000
@@ -14,27 +14,8 @@ const REJECTED_RETRY_MS = 300_000
  */
 export const MAX_EXEMPT = 200
 
-export interface SettlerOptions {
+interface SettlerOptions extends Pick<JobExecutorOptions, 'onSettled' | 'onRejected' | 'onError'> {
   readonly store: Pick<ExecutingStore, 'settle'>
-  /** Outcomes were written, lost, found locked or set aside, so capacity may have become free. */
-  readonly onSettled: (result: Settled) => void
-  /** The database rejects this outcome permanently; it is set aside. */
-  readonly onRejected: (attempt: UnsettledAttempt, error: unknown) => void
-  readonly onError: (error: unknown, loop: string) => void
-}
-
-/** Outcomes that are not in the database yet. */
-export interface Unwritten {
-  /** Outcomes that are still being retried. */
-  readonly waiting: number
-  /** The number of outcomes that wait because another transaction has locked their row. */
-  readonly locked: number
-  /** How long the oldest locked outcome has waited, or 0 if none is locked. */
-  readonly lockedMs: number
-  /** The number of outcomes that are set aside because the database rejects them. */
-  readonly rejected: number
-  /** Whether the limit of exempt outcomes is reached, so further outcomes count against capacity. */
-  readonly isLimitReached: boolean
 }
 
 /**
@@ -65,19 +46,17 @@ export class Settler {
     this.loop.wake()
   }
 
-  /** The fences of outcomes that are not written yet. */
   pending(): Fence[] {
     return [...this.#queue, ...this.#locked.since.keys(), ...this.#rejected.attempts].map(
       ({ fence }) => fence,
     )
   }
 
-  /** The number of outcomes that count against capacity, because a crash repeats their runs. */
   occupied(): number {
     return this.#queue.length + Math.max(0, this.#exempt() - MAX_EXEMPT)
   }
 
-  unwritten(): Unwritten {
+  unwritten() {
     const [since] = [...this.#locked.since.values()].toSorted((one, other) => one - other)
     return {
       waiting: this.#queue.length + this.#locked.since.size,
@@ -88,21 +67,12 @@ export class Settler {
     }
   }
 
-  /**
-   * Waits until everything is written or the time limit is reached. Outcomes that were set aside are retried once,
-   * because their rows may have been fixed.
-   */
-  async drain(limitMs: number): Promise<void> {
+  /** Outcomes that were set aside are retried once, because their rows may have been fixed. */
+  async drain(): Promise<void> {
     this.#retryRejected()
     if (this.#isEmpty()) return
     this.loop.wake()
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, limitMs)
-      this.#whenEmpty.push(() => {
-        clearTimeout(timer)
-        resolve()
-      })
-    })
+    await new Promise<void>((resolve) => this.#whenEmpty.push(resolve))
   }
 
   /** For tests with their own clock, which run no loops. */
@@ -135,8 +105,7 @@ export class Settler {
 
   async #retryLocked(): Promise<void> {
     const batch = [...this.#locked.since.keys()].slice(0, AT_ONCE)
-    // The time is also set before the retry, so that if the retry fails, other outcomes are written before the next
-    // retry.
+    // Also set before the retry, so that if it fails, other outcomes are written before the next retry.
     this.#locked.retryAt = performance.now() + LOCKED_RETRY_MS
     const result = await this.#settle(batch)
     this.#locked.retryAt = performance.now() + LOCKED_RETRY_MS

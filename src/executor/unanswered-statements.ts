@@ -23,7 +23,7 @@ interface UnansweredOptions {
  */
 export class UnansweredStatements {
   readonly #options: UnansweredOptions
-  /** The start of the uncertainty, by performance.now(), or null if there is none. */
+  /** By performance.now(); null if there is no uncertainty. */
   #since: number | null = null
 
   constructor(options: UnansweredOptions) {
@@ -39,7 +39,6 @@ export class UnansweredStatements {
     return this.#since !== null
   }
 
-  /** @returns milliseconds until the next comparison, or Infinity if none is needed */
   untilNextComparison(): number {
     return this.#since === null ? Infinity : COMPARE_INTERVAL_MS
   }
@@ -61,7 +60,8 @@ export class UnansweredStatements {
     const running = attempts.all()
     const ahead = claimedAhead.fences()
     const known = [...running.map(({ job }) => fenceOf(job)), ...settler.pending(), ...ahead]
-    const [knownFences, knownJobs] = [new Set(known.map(fenceText)), new Set(known.map(({ id }) => id))]
+    const knownFences = new Set(known.map(fenceText))
+    const knownJobs = new Set(known.map(({ id }) => id))
     const held = await store.held(workerId)
     const unknown = held.filter(({ fence }) => !knownFences.has(fenceText(fence)))
     // A job is not released while a handler for an earlier claim of it still runs here: its next claim could get the

@@ -1,4 +1,5 @@
 import { Loop } from '../loop.ts'
+import { within } from './within.ts'
 
 /** Entries collected during this time are written together. */
 const GATHER_MS = 200
@@ -9,7 +10,6 @@ const GATHER_MS = 200
 export const OUTCOME_WAIT_MS = 1000
 
 export interface WriterOptions {
-  /** The name of the writer's loop. */
   readonly name: string
   /** Writes everything that was collected before the call. */
   readonly write: () => Promise<void>
@@ -17,19 +17,16 @@ export interface WriterOptions {
   readonly onError: (error: unknown, loop: string) => void
 }
 
-/** Writes collected entries in the background, in its own loop. Calls during a write share the next write. */
+/** Writes collected entries in its own loop. Calls during a write share the next write. */
 export class Writer {
   readonly loop: Loop
   readonly #options: WriterOptions
   #last: Promise<void> = Promise.resolve()
   #next: Promise<void> | null = null
-  /**
-   * When the first write after the last complete write began, or when a part was last written, by performance.now();
-   * null after a complete write.
-   */
+  /** When the first write since the last complete one began, or part of one succeeded; null if all is written. */
   #since: number | null = null
-  /** Called after each success. */
-  readonly #onSuccess = new Set<() => void>()
+  /** The calls that wait, from their conditions to the functions that end their waits. */
+  readonly #waiting = new Map<() => boolean, () => void>()
 
   constructor(options: WriterOptions) {
     this.#options = options
@@ -51,7 +48,7 @@ export class Writer {
   /** A part of a write succeeded. */
   succeeded(): void {
     this.#since = performance.now()
-    for (const check of this.#onSuccess) check()
+    for (const [isDone, end] of this.#waiting) if (isDone()) end()
   }
 
   /** Starts a write and waits briefly for it; does not wait if nothing could be written for some time. */
@@ -59,18 +56,9 @@ export class Writer {
     if (isDone() || (this.#since !== null && performance.now() - this.#since >= OUTCOME_WAIT_MS)) return
     // If the write fails, the loop repeats it and reports the error.
     this.write().catch(() => undefined)
-    await new Promise<void>((resolve) => {
-      const end = () => {
-        clearTimeout(timer)
-        this.#onSuccess.delete(check)
-        resolve()
-      }
-      const check = () => {
-        if (isDone()) end()
-      }
-      const timer = setTimeout(end, OUTCOME_WAIT_MS)
-      this.#onSuccess.add(check)
-    })
+    const done = new Promise<void>((resolve) => this.#waiting.set(isDone, resolve))
+    await within(OUTCOME_WAIT_MS, done)
+    this.#waiting.delete(isDone)
   }
 
   async #run(): Promise<void> {

@@ -1,9 +1,6 @@
 import type { Submission } from '../store/scheduling-store.ts'
 
-/**
- * After this many consecutive submissions with missed slots, a schedule is assumed to elapse faster than it can be
- * submitted.
- */
+/** After this many submissions with missed slots in a row, a schedule counts as unable to keep up. */
 const TOO_MANY = 5
 /** After this time, the schedule may have been changed, or another worker may submit it. */
 const RECENT_MS = 60_000
@@ -26,7 +23,6 @@ export class Pace {
     }
   }
 
-  /** The ids of the schedules that cannot keep up. */
   behind(): string[] {
     const since = performance.now() - RECENT_MS
     return [...this.#behind].filter(([, { times, at }]) => times >= TOO_MANY && at >= since).map(([id]) => id)

@@ -1,10 +1,6 @@
 /**
- * The scheduler marks, plans and submits schedules while any are due.
- *
- * Every worker runs a scheduler; there is no leader. A pass marks the earliest due schedules with this worker's id. A
- * mark is a lease: until it ends, no other worker plans the schedule. Then one transaction locks the marked rows again,
- * plans each in its current state, inserts the jobs, advances `nextrun` and ends the marks. After a crash, either all
- * of this is stored or nothing. A schedule that stays marked is due again for every worker when its lease ends.
+ * Marks, plans and submits schedules while any are due. Every worker does this, without a leader; src/index.ts
+ * describes the protocol.
  */
 import { Loop } from '../loop.ts'
 import { plan } from '../model/plan.ts'
@@ -18,12 +14,10 @@ export interface SchedulerOptions {
   readonly leaseMs: number
   /** Older slots are missed, even if no later slot is due. */
   readonly missedAfterMs: number
-  /** Maximum number of schedules in one transaction. */
   readonly batch: () => number
   /** Submits marked schedules, and starts their jobs if this worker has capacity. */
   readonly submit: (worker: string, marks: readonly Mark[], decide: Decide) => Promise<SubmitResult>
-  /** The schedule cannot be marked. */
-  readonly onUnmarkable: (scheduleId: string, error: unknown) => void
+  readonly onUnsubmittable: (scheduleId: string, error: unknown) => void
   readonly onError: (error: unknown, loop: string) => void
 }
 
@@ -32,12 +26,8 @@ export interface SchedulerOptions {
  * uses only one core of the database server; see docs/contributing/benchmarks.md.
  */
 const LANES = 2
-/**
- * A pass ends after this time even if more schedules are due, so that the worker can stop and deferred marks get a
- * turn.
- */
+/** A pass ends after this time, so that the worker can stop and deferred marks get a turn. */
 const LONGEST_PASS_MS = 1000
-/** Rows that another transaction has locked are retried after this time. */
 const LOCKED_RETRY_MS = 250
 
 interface Batch {
@@ -55,10 +45,7 @@ const NOTHING: Batch = { worker: '', marks: [], isFull: false, behind: [] }
 export class Scheduler {
   readonly loop: Loop
   readonly #options: SchedulerOptions
-  /**
-   * Schedules that this worker marked but did not submit, because another transaction had locked them or the submission
-   * failed.
-   */
+  /** Marked schedules that were not submitted, because they were locked or the submission failed. */
   #deferred: readonly Mark[] = []
   readonly #pace = new Pace()
 
@@ -67,16 +54,10 @@ export class Scheduler {
     this.loop = new Loop({ name: 'scheduler', pass: () => this.pass(), onError: options.onError })
   }
 
-  /** The ids of schedules whose slots become due faster than they can be submitted. */
   behind(): string[] {
     return this.#pace.behind()
   }
 
-  /**
-   * Submits everything that is due now, batch by batch.
-   *
-   * @returns milliseconds until the next pass, or Infinity to sleep until woken
-   */
   async pass(): Promise<number> {
     const marked = await this.#mark(NOTHING)
     if (marked === NOTHING) return Infinity
@@ -93,7 +74,7 @@ export class Scheduler {
     return this.#deferred.length > 0 ? LOCKED_RETRY_MS : Infinity
   }
 
-  /** Submits batch after batch, as long as the batches are full. @returns whether more may be due */
+  /** @returns whether more may be due */
   async #lane(first: Batch | null, until: number): Promise<'more' | 'done'> {
     for (let batch = first ?? (await this.#mark(NOTHING)); ; ) {
       const left = await this.#submit(batch)
@@ -106,17 +87,15 @@ export class Scheduler {
     }
   }
 
-  /** Marks the next due schedules, after those in a batch. */
   async #mark({ behind }: Batch): Promise<Batch> {
-    const { store, worker, leaseMs, batch, onUnmarkable } = this.#options
+    const { store, worker, leaseMs, batch, onUnsubmittable } = this.#options
     const id = worker()
-    // The worker is not registered at the moment, so deferred marks wait.
     if (id === null) return NOTHING
     const most = batch()
     let refused = 0
     const marks = await store.markDue(id, most, leaseMs, behind, (schedule, error) => {
       refused += 1
-      onUnmarkable(schedule, error)
+      onUnsubmittable(schedule, error)
     })
     const isFull = marks.length === most
     // There may be more due schedules: after the refused ones, or before the position at which this pass continued.
@@ -144,7 +123,6 @@ export class Scheduler {
     const { submissions, locked, left } = await submit(worker, marks, (schedule, now, open, freezes) =>
       plan(schedule, { now, open, missedAfterMs, freezes }),
     ).catch((error: unknown) => {
-      // Marked schedules that could not be submitted are retried in the next pass.
       this.#deferred = [...this.#deferred, ...marks]
       throw error
     })

@@ -34,11 +34,7 @@ export class CutOff {
     this.#sentAt ??= this.#options.monotonicNow()
   }
 
-  /**
-   * A heartbeat was written.
-   *
-   * @param sentAt  the time at which it was sent: other workers may have seen it from then on
-   */
+  /** @param sentAt  other workers may have seen the heartbeat from then on */
   written(sentAt: number): void {
     this.#writtenAt = sentAt
     this.#answered(0)

@@ -16,20 +16,13 @@ interface DeadWorkersOptions {
   readonly onDead: (workerId: string) => void
 }
 
-interface Observation {
-  readonly heartbeat: number
-  /** Measured with this process's monotonic clock. */
-  readonly unchangedSince: number
-}
-
 /**
- * Evicts dead workers. A worker is dead if its heartbeat has not changed for most of a lease, as observed by this
- * process with its own monotonic clock and without database errors. Its row is deleted, so that its next heartbeat
- * finds none.
+ * A worker is dead if its heartbeat has not changed for most of a lease, as observed by this process with its own
+ * monotonic clock and without database errors. Its row is deleted, so that its next heartbeat finds none.
  */
 export class DeadWorkers {
   readonly #options: DeadWorkersOptions
-  readonly #observed = new Map<string, Observation>()
+  readonly #observed = new Map<string, { readonly heartbeat: number; readonly unchangedSince: number }>()
   /** The number of consecutive checks in which a dead worker's row was locked, by worker id. */
   #locked: ReadonlyMap<string, number> = new Map()
   #lastCheck = 0
@@ -43,15 +36,13 @@ export class DeadWorkers {
     this.#locked = new Map()
   }
 
-  /** The dead workers that keep their work because another transaction has locked their rows. */
   locked(): string[] {
     // In a single check, the lock may belong to another worker that is evicting it.
     return [...this.#locked].flatMap(([id, checks]) => (checks > 1 ? [id] : []))
   }
 
   /**
-   * @param list  all workers
-   * @param asked  the time at which the database was asked for them, by the monotonic clock
+   * @param asked  when the database was asked for the list, by the monotonic clock
    * @returns how many workers were evicted
    */
   async evict(list: readonly WorkerRecord[], asked: number, ownId: string | null): Promise<number> {

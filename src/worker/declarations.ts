@@ -10,22 +10,17 @@ interface DeclarationsOptions {
   readonly store: Pick<Store, 'declared' | 'executing'>
   readonly declaredAtStart: DeclaredStore
   readonly sets: readonly DeclaredSet[]
-  /** The queue that this worker hands jobs over to, or null if there is none. */
   readonly externalQueue: ExternalQueue | null
   readonly leaseMs: number
   readonly logger: Logger
-  /** The id of this worker; null while it may not take on work. */
   readonly worker: () => string | null
-  /** Schedules were created, changed or reactivated. */
   readonly onChanged: () => void
   readonly onError: (error: unknown, loop: string) => void
 }
 
 /**
- * Keeps in the database what this process declares: its sets of schedules, and the tasks of its external queue.
- *
- * The loop restores declared schedules that users or other processes changed, and notices when workers with newer code
- * are gone.
+ * Keeps the declared sets of this process, and the tasks of its external queue, in the database. The loop restores
+ * schedules that others changed, and notices when workers with newer code are gone.
  */
 export class Declarations {
   readonly loop: Loop

@@ -1,7 +1,6 @@
 /**
- * Notices that the event loop of this process has stalled, because of a handler that computes without a break, a
- * suspended machine, a debugger or SIGSTOP. The process can report a stall only afterwards. A stall matters because no
- * heartbeat is sent during it.
+ * Notices that the event loop has stalled, because of a handler that computes without a break, a suspended machine, a
+ * debugger or SIGSTOP. This matters because no heartbeat is sent during a stall.
  */
 
 const TICK_MS = 250
@@ -12,7 +11,6 @@ export interface Stall {
   readonly ms: number
   /** When the process continued. */
   readonly until: Date
-  /** How long ago the stall was, by a monotonic clock. */
   readonly agoMs: number
 }
 
@@ -31,7 +29,6 @@ export class EventLoopStall {
     this.#timer = null
   }
 
-  /** The last stall of more than a second. */
   last(): Stall | null {
     // This call may run before the first tick after a stall.
     if (this.#timer !== null) this.#tick()

@@ -1,7 +1,6 @@
-/** The reasons and warnings of a worker's health, in words. */
 import { counted, durationText } from '../duration.ts'
-import type { UnwrittenLog } from '../executor/journal.ts'
-import type { Unwritten } from '../executor/settler.ts'
+import type { Journal } from '../executor/journal.ts'
+import type { Settler } from '../executor/settler.ts'
 import type { LoopHealth } from '../loop.ts'
 import type { Stall } from './event-loop-stall.ts'
 import type { Retry } from './retries.ts'
@@ -42,7 +41,7 @@ export interface ClockDifference {
   readonly roundTripMs: number
 }
 
-/** The input of the assessment. Durations are measured with a monotonic clock. */
+/** Durations are measured with a monotonic clock. */
 export interface Vitals {
   readonly leaseMs: number
   readonly worker: string | null
@@ -52,13 +51,12 @@ export interface Vitals {
   readonly sinceLeaseLostMs: number | null
   readonly running: number
   /** Null if this worker runs no jobs, like `log`. */
-  readonly unwritten: Unwritten | null
-  readonly log: UnwrittenLog | null
+  readonly unwritten: ReturnType<Settler['unwritten']> | null
+  readonly log: ReturnType<Journal['unwritten']> | null
   /** The number of schedules and jobs that are skipped after an error, until their back-off ends. */
   readonly leftOut: number
   /** Schedules whose slots become due faster than they can be submitted. */
   readonly behind: readonly string[]
-  /** Schedules with a future retry after an attempt that failed in this worker. */
   readonly retries: readonly Retry[]
   /** Whether another transaction has locked the row of this worker. */
   readonly isRowLocked: boolean
@@ -86,131 +84,129 @@ const CONNECTION_WAIT_MS = { least: 1000, most: 5000 }
 const SLOW_WRITE_MS = 5000
 
 const CLOCK_MS = 2000
-export const JOURNAL = 'journal'
 /** Maximum number of entries; a longer list would not help. */
 const MAX_NAMED = 10
 
-export function loopReasons(loop: LoopHealth, leaseMs: number): HealthNote[] {
+type Notes = Generator<HealthNote, void>
+
+export function* reasons(vitals: Vitals): Notes {
+  for (const loop of vitals.loops) yield* loopReasons(loop, vitals.leaseMs)
+  yield* connectionReasons(vitals)
+  yield* leaseReasons(vitals)
+}
+
+export function* warnings(vitals: Vitals): Notes {
+  yield* recentWarnings(vitals)
+  yield* outcomeWarnings(vitals)
+  yield* logWarnings(vitals)
+  yield* lastingWarnings(vitals)
+}
+
+function* loopReasons(loop: LoopHealth, leaseMs: number): Notes {
   const { name, busyMs, lateMs, consecutiveErrors, lastError } = loop
-  const notes: HealthNote[] = []
   if (busyMs !== null && busyMs > leaseMs * STUCK_AFTER) {
-    notes.push({
+    yield {
       code: 'stuck',
       subject: name,
       text: `the loop '${name}' is stuck: its pass has been running for ${durationText(busyMs)}, longer than three fifths of the lease; the database does not respond, or another transaction holds a lock`,
-    })
+    }
   }
   if (lateMs > leaseMs * STUCK_AFTER) {
-    notes.push({
+    yield {
       code: 'late',
       subject: name,
       text: `the loop '${name}' should have started a pass ${durationText(lateMs)} ago; this process stalled`,
-    })
+    }
   }
   if (consecutiveErrors > 0) {
-    notes.push({
+    yield {
       code: 'failing',
       subject: name,
       text: `the loop '${name}' has failed ${consecutiveErrors === 1 ? 'once' : `${consecutiveErrors} times in a row`}, last with: ${lastError ?? 'no message'}`,
-    })
+    }
   }
-  return notes
 }
 
-export function connectionReasons({ connectionWaitMs, leaseMs }: Vitals): HealthNote[] {
+function* connectionReasons({ connectionWaitMs, leaseMs }: Vitals): Notes {
   const { least, most } = CONNECTION_WAIT_MS
-  if (connectionWaitMs <= Math.max(least, Math.min(most, leaseMs / 5))) return []
-  return [
-    {
-      code: 'no-connection',
-      subject: null,
-      text: `a loop has waited ${durationText(connectionWaitMs)} for a connection to the database: the pool supplied by the application has no free connection, or the server accepts no more; make the pool larger, or find what holds its connections`,
-    },
-  ]
+  if (connectionWaitMs <= Math.max(least, Math.min(most, leaseMs / 5))) return
+  yield {
+    code: 'no-connection',
+    subject: null,
+    text: `a loop has waited ${durationText(connectionWaitMs)} for a connection to the database: the pool supplied by the application has no free connection, or the server accepts no more; make the pool larger, or find what holds its connections`,
+  }
 }
 
-export function leaseReasons({ worker, sinceHeartbeatMs, isRowLocked }: Vitals): HealthNote[] {
-  if (worker !== null) return []
+function* leaseReasons({ worker, sinceHeartbeatMs, isRowLocked }: Vitals): Notes {
+  if (worker !== null) return
   const last =
     sinceHeartbeatMs === null
       ? 'it has not sent a heartbeat yet'
       : `its last heartbeat was ${durationText(sinceHeartbeatMs)} ago`
-  return [
-    {
-      code: 'no-lease',
-      subject: null,
-      text: isRowLocked
-        ? `${last}, because another transaction has locked its row in the table worker: it takes on no work, and its running jobs continue; end that transaction`
-        : `${last}: it takes on no work until a heartbeat succeeds, and other workers take over its running jobs`,
-    },
-  ]
+  yield {
+    code: 'no-lease',
+    subject: null,
+    text: isRowLocked
+      ? `${last}, because another transaction has locked its row in the table worker: it takes on no work, and its running jobs continue; end that transaction`
+      : `${last}: it takes on no work until a heartbeat succeeds, and other workers take over its running jobs`,
+  }
 }
 
 /** Problems during the last lease, whose effects other workers may still see. */
-export function recentWarnings({ leaseMs, sinceLeaseLostMs, stall, worker }: Vitals): HealthNote[] {
-  const notes: HealthNote[] = []
+function* recentWarnings({ leaseMs, sinceLeaseLostMs, stall, worker }: Vitals): Notes {
   if (sinceLeaseLostMs !== null && sinceLeaseLostMs <= leaseMs) {
-    notes.push({
+    yield {
       code: 'lease-lost',
       subject: null,
       text: `other workers considered it dead and took over its jobs; ${worker === null ? 'it registers again with its next heartbeat' : `it continues as ${worker}`}`,
-    })
+    }
   }
   if (stall !== null && stall.agoMs <= leaseMs) {
-    notes.push({
+    yield {
       code: 'stall',
       subject: null,
       text: `it stalled for ${durationText(stall.ms)}, until ${stall.until.toISOString()}: a handler computed without a break, or the machine or process was suspended`,
-    })
+    }
   }
-  return notes
 }
 
 const outcomesOf = (runs: number) =>
   `${runs === 1 ? 'the outcome' : 'the outcomes'} of ${counted(runs, 'run')}`
 
-/** Warnings about finished runs. */
-export function outcomeWarnings({ unwritten, loops }: Vitals): HealthNote[] {
-  if (unwritten === null) return []
+function* outcomeWarnings({ unwritten, loops }: Vitals): Notes {
+  if (unwritten === null) return
   const { waiting, locked, lockedMs, rejected, isLimitReached } = unwritten
-  const notes: HealthNote[] = []
-  const settler = loops.find(({ name }) => name === 'settler')
-  if (
-    waiting > 0 &&
-    settler !== undefined &&
-    (settler.consecutiveErrors > 0 || (settler.busyMs ?? 0) > SLOW_WRITE_MS)
-  ) {
-    notes.push({
+  const { consecutiveErrors = 0, busyMs = null } = loops.find(({ name }) => name === 'settler') ?? {}
+  if (waiting > 0 && (consecutiveErrors > 0 || (busyMs ?? 0) > SLOW_WRITE_MS)) {
+    yield {
       code: 'unwritten',
       subject: 'settler',
       text: `${outcomesOf(waiting)} ${waiting === 1 ? 'waits' : 'wait'} to be written; if this process ends now, these runs are repeated`,
-    })
+    }
   }
   const full = isLimitReached
     ? '; there are so many that each further outcome counts against capacity, and this worker runs fewer jobs'
     : ''
   if (locked > 0 && (lockedMs > SLOW_WRITE_MS || isLimitReached)) {
-    notes.push({
+    yield {
       code: 'locked-outcomes',
       subject: 'settler',
       text: `${outcomesOf(locked)} ${locked === 1 ? 'waits' : 'wait'}, the first for ${durationText(lockedMs)}, because another transaction has locked the row of the job or its schedule: end that transaction${full}`,
-    })
+    }
   }
   if (rejected > 0) {
-    notes.push({
+    yield {
       code: 'rejected-outcomes',
       subject: 'settler',
       text: `the database rejects ${outcomesOf(rejected)}, whose jobs stay running: the log names them; repair their rows; the outcomes are written within five minutes after that${full}`,
-    })
+    }
   }
-  return notes
 }
 
-/** A warning about log lines and progress. */
-export function logWarnings({ log }: Vitals): HealthNote[] {
-  if (log === null) return []
+function* logWarnings({ log }: Vitals): Notes {
+  if (log === null) return
   const { lines, progress, ms, dropped } = log
-  if (dropped === 0 && (lines + progress === 0 || ms <= SLOW_WRITE_MS)) return []
+  if (dropped === 0 && (lines + progress === 0 || ms <= SLOW_WRITE_MS)) return
   const waiting = [
     ...(lines > 0 ? [counted(lines, 'log line')] : []),
     ...(progress > 0 ? [`the progress of ${counted(progress, 'job')}`] : []),
@@ -219,67 +215,64 @@ export function logWarnings({ log }: Vitals): HealthNote[] {
     dropped > 0
       ? `; ${counted(dropped, 'further line was', 'further lines were')} dropped, because too many are waiting`
       : ''
-  return [
-    {
-      code: 'unwritten-log',
-      subject: JOURNAL,
-      text: `job logs (${waiting.join(', ')}) have waited in memory for ${durationText(ms)}, while runs continue: the database does not respond, or another transaction has locked the table job_log or the row of a job; end that transaction${lost}`,
-    },
-  ]
+  yield {
+    code: 'unwritten-log',
+    subject: 'journal',
+    text: `job logs (${waiting.join(', ')}) have waited in memory for ${durationText(ms)}, while runs continue: the database does not respond, or another transaction has locked the table job_log or the row of a job; end that transaction${lost}`,
+  }
 }
 
-export function lastingWarnings(vitals: Vitals): HealthNote[] {
+function* lastingWarnings(vitals: Vitals): Notes {
   const { clock, abandonedHandlers, leftOut, behind, retries, lockedWorkers, slotsInFuture } = vitals
-  const notes = lockedWorkers.map(
-    (id): HealthNote => ({
+  for (const id of lockedWorkers) {
+    yield {
       code: 'locked-worker',
       subject: id,
       text: `the worker ${id} has sent no heartbeat for most of a lease, and another transaction has locked its row in the table of workers: its work waits until that transaction ends`,
-    }),
-  )
+    }
+  }
   const [first, ...others] = slotsInFuture
   if (first !== undefined) {
-    notes.push({
+    yield {
       code: 'slot-in-the-future',
       subject: first,
       text: `the schedule ${first}${others.length === 0 ? ' has a slot that its timer does not' : ` and ${others.length} more have slots that their timers do not`} explain, because the database's clock was ahead: nothing is submitted before that time; pause and resume the schedule, or set nextrun = NULL (if it is done, reset it)`,
-    })
+    }
   }
   if (leftOut > 0) {
-    notes.push({
+    yield {
       code: 'set-aside',
       subject: null,
       text: `${counted(leftOut, 'schedule or job is', 'schedules or jobs are')} skipped for up to five minutes after an error: the log names ${leftOut === 1 ? 'it' : 'them'}; repair the row, or whatever rejects the write`,
-    })
+    }
   }
   for (const id of behind.slice(0, MAX_NAMED)) {
-    notes.push({
+    yield {
       code: 'cannot-keep-up',
       subject: id,
       text: `the slots of the schedule '${id}' come faster than they can be submitted, so some are missed each time: give it a timer with longer intervals`,
-    })
+    }
   }
   for (const { scheduleId, attempt, at } of retries.slice(0, MAX_NAMED)) {
-    notes.push({
+    yield {
       code: 'retrying',
       subject: scheduleId,
       text: `the schedule '${scheduleId}' is retrying: attempt ${attempt} failed; the next attempt is at ${at.toISOString()}`,
-    })
+    }
   }
   if (clock !== null && Math.abs(clock.aheadMs) > CLOCK_MS + clock.roundTripMs / 2) {
-    notes.push({
+    yield {
       code: 'clock',
       subject: null,
       text: `this machine's clock is ${durationText(Math.abs(clock.aheadMs))} ${clock.aheadMs > 0 ? 'ahead of' : 'behind'} the database's clock: synchronize both; schedules follow the database's clock`,
-    })
+    }
   }
   for (const task of new Set(abandonedHandlers)) {
     const count = abandonedHandlers.filter((other) => other === task).length
-    notes.push({
+    yield {
       code: 'handlers-left',
       subject: task,
       text: `${count === 1 ? 'a handler' : `${count} handlers`} of '${task}' did not finish after the signal fired and ${count === 1 ? 'continues' : 'continue'} unobserved: pass \`signal\` to the calls that it waits for`,
-    })
+    }
   }
-  return notes
 }

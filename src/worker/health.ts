@@ -1,20 +1,5 @@
-/**
- * A worker's assessment of its own health, based on its loops, lease, clock and handlers. Pure: it reads neither the
- * database nor a clock.
- */
 import type { LoopHealth } from '../loop.ts'
-import {
-  connectionReasons,
-  outcomeWarnings,
-  type HealthNote,
-  JOURNAL,
-  lastingWarnings,
-  leaseReasons,
-  logWarnings,
-  loopReasons,
-  recentWarnings,
-  type Vitals,
-} from './health-notes.ts'
+import { type HealthNote, reasons, type Vitals, warnings } from './health-notes.ts'
 
 /** A worker's assessment of its own health. */
 export interface Health {
@@ -44,7 +29,8 @@ export interface Health {
 const STUCK_FOR_GOOD_LEASES = 3
 const STUCK_FOR_GOOD_MS = 180_000
 /** Runs continue without these loops, so a failure of one is only a warning. */
-const UNNEEDED = new Set([JOURNAL, 'progress'])
+const UNNEEDED = new Set(['journal', 'progress'])
+
 /** The health of a process that is not a worker, or has stopped. */
 export function unstarted(isStopped: boolean): Health {
   const stopped: HealthNote = { code: 'stopped', subject: null, text: 'it was stopped' }
@@ -66,14 +52,10 @@ export function unstarted(isStopped: boolean): Health {
 export function judge(vitals: Vitals): Health {
   const { worker, running, unwritten, loops, clock, leaseMs } = vitals
   const needed = loops.filter(({ name }) => !UNNEEDED.has(name))
-  const reasons = [
-    ...needed.flatMap((loop) => loopReasons(loop, leaseMs)),
-    ...connectionReasons(vitals),
-    ...leaseReasons(vitals),
-  ]
+  const found = [...reasons({ ...vitals, loops: needed })]
   const forGoodMs = Math.max(STUCK_FOR_GOOD_MS, STUCK_FOR_GOOD_LEASES * leaseMs)
   return {
-    ok: reasons.length === 0,
+    ok: found.length === 0,
     live: needed.every(({ busyMs }) => busyMs === null || busyMs <= forGoodMs),
     worker,
     running,
@@ -81,13 +63,8 @@ export function judge(vitals: Vitals): Health {
     locked: unwritten?.locked ?? 0,
     rejected: unwritten?.rejected ?? 0,
     clockAheadMs: clock && Math.round(clock.aheadMs),
-    reasons,
-    warnings: [
-      ...recentWarnings(vitals),
-      ...outcomeWarnings(vitals),
-      ...logWarnings(vitals),
-      ...lastingWarnings(vitals),
-    ],
+    reasons: found,
+    warnings: [...warnings(vitals)],
     loops,
   }
 }

@@ -1,5 +1,5 @@
 /**
- * The membership of a worker: its registration and its heartbeat, and the eviction of other workers.
+ * The registration and the heartbeat of a worker, and the eviction of other workers.
  *
  * A worker whose own row is gone was evicted, because other workers considered it dead. It aborts its handlers and
  * registers again under a new id.
@@ -51,9 +51,7 @@ export class Membership {
   #id: string | null = null
   /** The time at which the last successful heartbeat was sent, by the monotonic clock; null before the first. */
   #lastBeat: number | null = null
-  /**
-   * Null if heartbeats are not sent automatically, because `beat` is called manually, or if no worker can be cut off.
-   */
+  /** Null if no worker can be cut off, or if `beat` is called manually. */
   #cutOff: CutOff | null = null
   /** Whether the last heartbeat waited for a lock on this worker's row. */
   #isLocked = false
@@ -89,32 +87,26 @@ export class Membership {
 
   /** The id of this worker while it may take on work; null if its last heartbeat is too long ago. */
   id(): string | null {
-    const sinceMs = this.sinceHeartbeatMs()
+    const sinceMs = this.#sinceHeartbeatMs()
     if (this.#outdated !== null) return null
     return sinceMs !== null && sinceMs < deadAfterMs(this.#beatMs) ? this.#id : null
   }
 
-  /** The time since the last successful heartbeat; null before the first one. */
-  sinceHeartbeatMs(): number | null {
+  #sinceHeartbeatMs(): number | null {
     return this.#lastBeat === null ? null : this.#options.monotonicNow() - this.#lastBeat
   }
 
-  /** The time since this worker last found that it had been evicted, or null if never. */
-  sinceLostMs(): number | null {
-    return this.#lostAt === null ? null : this.#options.monotonicNow() - this.#lostAt
+  vitals() {
+    return {
+      worker: this.id(),
+      sinceHeartbeatMs: this.#sinceHeartbeatMs(),
+      sinceLeaseLostMs: this.#lostAt === null ? null : this.#options.monotonicNow() - this.#lostAt,
+      isRowLocked: this.#isLocked,
+      lockedWorkers: this.#deadWorkers.locked(),
+      slotsInFuture: this.takeOver.slotsInFuture(),
+    }
   }
 
-  /** The dead workers that cannot be evicted because another transaction has locked their rows. */
-  lockedWorkers(): string[] {
-    return this.#deadWorkers.locked()
-  }
-
-  /** Whether another transaction has locked the row of this worker. */
-  isLocked(): boolean {
-    return this.#isLocked
-  }
-
-  /** Registers and starts the heartbeat. */
   async start(): Promise<void> {
     const { workers, monotonicNow, onCutOff } = this.#options
     if (workers.canBeCutOff)
@@ -130,10 +122,7 @@ export class Membership {
     this.takeOver.loop.start()
   }
 
-  /**
-   * Ends the heartbeat and removes the registration. This comes last, because until then other workers must see that
-   * this worker is alive.
-   */
+  /** Comes last, because until then other workers must see that this worker is alive. */
   async stop(): Promise<void> {
     await this.takeOver.loop.stop()
     await this.loop.stop()
@@ -143,7 +132,7 @@ export class Membership {
     if (id !== null) await this.#options.workers.unregister(id)
   }
 
-  /** Sends one heartbeat, then checks the other workers. @returns milliseconds until the next */
+  /** @returns milliseconds until the next heartbeat */
   async beat(): Promise<number> {
     const { workers, version, monotonicNow } = this.#options
     const started = monotonicNow()

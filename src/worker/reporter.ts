@@ -60,7 +60,7 @@ export interface KalendsEvents {
 
 export type Reporter = ReturnType<typeof reporterOf>
 
-/** Logs what a worker does, and emits it as events. */
+/** The parts of a worker call the functions whose names begin with `on`. */
 export function reporterOf(logger: Logger, events: Emitter<KalendsEvents>, redaction: Redaction) {
   return {
     leaseLost(worker: string): void {
@@ -75,17 +75,17 @@ export function reporterOf(logger: Logger, events: Emitter<KalendsEvents>, redac
       )
     },
 
-    workerLost(worker: string): void {
+    onDead(worker: string): void {
       logger.warn({ worker }, 'A worker is dead; its work is taken over')
       events.emit('workerLost', () => ({ worker }))
     },
 
-    healed(text: string): void {
+    onHealed(text: string): void {
       logger.warn({}, `Repaired: ${text}`)
     },
 
     submitted(submission: Submission): void {
-      const { id: scheduleId, task, plan } = submission
+      const { id: scheduleId, task, timer, plan, jobs } = submission
       for (const { slot, reason, count, wasAway } of plan.skips) {
         // This is normal for slots that are closer together than the scheduler's passes.
         const level = reason !== 'missed' || wasAway === true ? 'warn' : 'debug'
@@ -94,23 +94,33 @@ export function reporterOf(logger: Logger, events: Emitter<KalendsEvents>, redac
       if (plan.idle === 'invalid') {
         logger.error({ scheduleId, task, error: plan.lastError }, 'Invalid timer; edit it to continue')
       }
-      if (submission.jobs.length > 0) {
-        logger.debug({ scheduleId, task, jobIds: submission.jobs, nextRunAt: plan.nextRunAt }, 'Submitted')
+      if (jobs.length > 0) {
+        logger.debug({ scheduleId, task, jobIds: jobs, nextRunAt: plan.nextRunAt }, 'Submitted')
       }
-      events.emit('submitted', () => submittedEvent(submission))
+      events.emit('submitted', () => ({
+        scheduleId,
+        task,
+        timer,
+        runs: plan.runs.map(({ slot, missed }, index) => ({ jobId: jobs[index] ?? '', slot, missed })),
+        skips: plan.skips.map(({ slot, reason, count }) => ({ slot, reason, count })),
+        nextRunAt: plan.nextRunAt,
+      }))
     },
 
-    notSubmitted(scheduleId: string, error: unknown): void {
+    onUnsubmittable(scheduleId: string, error: unknown): void {
       logger.error({ scheduleId, err: error }, `The schedule '${scheduleId}' could not be submitted`)
       events.emit('error', () => ({ where: `schedule ${scheduleId}`, error }))
     },
 
-    started(job: ClaimedJob): void {
+    onStarted(job: ClaimedJob): void {
       logger.debug({ jobId: job.id, task: job.task, attempt: job.attempt }, 'Job started')
-      events.emit('started', () => startedEvent(job, redaction))
+      events.emit('started', () => ({
+        ...withoutClaim(job),
+        args: redaction.redacted('args', job.args),
+      }))
     },
 
-    notStarted(jobId: string, error: unknown): void {
+    onUnstartable(jobId: string, error: unknown): void {
       logger.error(
         { jobId, err: error },
         `The job '${jobId}' could not be made claimable, claimed or started; it will be retried`,
@@ -135,37 +145,22 @@ export function reporterOf(logger: Logger, events: Emitter<KalendsEvents>, redac
     },
 
     /** The job stays `running` under its worker, so that it remains visible and no worker repeats it. */
-    rejected({ fence: { id: jobId, worker, claim } }: UnsettledAttempt, error: unknown): void {
+    onRejected({ fence: { id: jobId, worker, claim } }: UnsettledAttempt, error: unknown): void {
       const text = `The database rejected the outcome of the job '${jobId}', which stays running. Repair the row of the job or its schedule: the outcome is written within five minutes, or when the worker stops`
       logger.error({ jobId, worker, claim, err: error }, text)
       events.emit('error', () => ({ where: 'settler', error: new Error(text, { cause: error }) }))
     },
 
-    dropped(error: Error): void {
+    onDropped(error: Error): void {
       logger.error({ err: error }, error.message)
       events.emit('error', () => ({ where: 'journal', error }))
     },
 
-    failed(where: string, error: unknown): void {
+    onError(error: unknown, where: string): void {
       logger.error({ err: error, where }, `The ${where} failed; it will be retried`)
       events.emit('error', () => ({ where, error }))
     },
   }
-}
-
-function submittedEvent({ id, task, timer, plan, jobs }: Submission): SubmittedEvent {
-  return {
-    scheduleId: id,
-    task,
-    timer,
-    runs: plan.runs.map(({ slot, missed }, index) => ({ jobId: jobs[index] ?? '', slot, missed })),
-    skips: plan.skips.map(({ slot, reason, count }) => ({ slot, reason, count })),
-    nextRunAt: plan.nextRunAt,
-  }
-}
-
-function startedEvent(claimed: ClaimedJob, redaction: Redaction): Job {
-  return { ...withoutClaim(claimed), args: redaction.redacted('args', claimed.args) }
 }
 
 function settledEvent(settled: SettledAttempt, redaction: Redaction): SettledEvent {

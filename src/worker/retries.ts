@@ -1,9 +1,7 @@
 import type { Settled } from '../store/executing-store.ts'
 
-/** Maximum number of schedules to remember. */
 const MAX = 1000
 
-/** A schedule whose job is retried. */
 export interface Retry {
   readonly scheduleId: string
   /** The number of the attempt that failed, starting at 1. */
@@ -26,7 +24,6 @@ export class Retries {
     }
   }
 
-  /** The schedules whose retry is in the future. */
   waiting(now: Date): Retry[] {
     return [...this.#retries.values()].filter(({ at }) => at > now)
   }

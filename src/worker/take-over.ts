@@ -13,11 +13,10 @@ export interface TakeOverOptions {
   readonly beatsPerLease: number
   /** Milliseconds of a monotonic clock, such as performance.now(). */
   readonly monotonicNow: () => number
-  /** The id of this worker; null while its last heartbeat is too long ago. */
   readonly worker: () => string | null
   /** Called when this worker's jobs are orphans, which means that it was evicted and does not know it yet. */
   readonly onEvicted: () => void
-  readonly onTakenOver: (result: Settled) => void
+  readonly onSettled: (result: Settled) => void
   readonly onRejected: (attempt: UnsettledAttempt, error: unknown) => void
   readonly onHealed: (text: string) => void
   readonly onError: (error: unknown, loop: string) => void
@@ -28,12 +27,11 @@ const LEASES_PER_WHOLE_SWEEP = { quick: 1, slow: 5 }
 /** A sweep counts as quick if it takes less than this share of the lease, or less than this many ms. */
 const QUICK_SWEEP = { share: 1 / 500, ms: 50 }
 const ORPHANS_AT_ONCE = 200
-/** Maximum number of schedules with a slot in the future that health counts. */
 const MAX_IN_FUTURE = 100
 
 /**
- * Takes over the work of dead workers: ends their marks, and settles their running jobs (orphans) as lost attempts.
- * Once per lease, it also repairs rows after manual edits and interrupted take-overs.
+ * Ends the marks of dead workers, and settles their running jobs (orphans) as lost attempts. Once per lease, it also
+ * repairs rows after manual edits and interrupted take-overs.
  */
 export class TakeOver {
   /** It is separate from the heartbeat, which waits only for this worker's row. */
@@ -41,7 +39,6 @@ export class TakeOver {
   readonly #options: TakeOverOptions
   #mayHaveOrphans = false
   #slotsInFuture: readonly string[] = []
-  /** The number of passes, one per beat, until the next sweep. */
   #beatsUntilSweep = 0
   #sweepsUntilWhole = 0
 
@@ -55,14 +52,11 @@ export class TakeOver {
     })
   }
 
-  /**
-   * The schedules whose slots are further in the future than their timers can explain, at the last full sweep.
-   */
+  /** As of the last full sweep. */
   slotsInFuture(): readonly string[] {
     return this.#slotsInFuture
   }
 
-  /** There may be orphans. */
   wake(): void {
     this.#mayHaveOrphans = true
     this.loop.wake()
@@ -76,7 +70,7 @@ export class TakeOver {
     if (id === null) return beatMs
     if (this.#mayHaveOrphans) {
       await scheduling.clearStaleMarks(id, leaseMs)
-      await this.#settleRemainingOrphans()
+      await this.#settleOrphans()
     }
     this.#beatsUntilSweep -= 1
     if (this.#beatsUntilSweep <= 0) await this.#sweep(id)
@@ -103,46 +97,43 @@ export class TakeOver {
     }
     if (isWhole && monotonicNow() - started < Math.max(QUICK_SWEEP.ms, leaseMs * QUICK_SWEEP.share))
       this.#sweepsUntilWhole = LEASES_PER_WHOLE_SWEEP.quick
-    if (this.#mayHaveOrphans) await this.#settleRemainingOrphans()
+    if (this.#mayHaveOrphans) await this.#settleOrphans()
   }
 
   /** An error about orphans does not count as an error of this loop, so the next pass runs on time and tries again. */
-  async #settleRemainingOrphans(): Promise<void> {
+  async #settleOrphans(): Promise<void> {
     const { beatMs, monotonicNow, onError } = this.#options
-    const started = monotonicNow()
-    for (;;) {
+    // After one beat, the next sweep gets a turn, however many orphans there are.
+    const until = monotonicNow() + beatMs
+    let hasMore = true
+    while (hasMore && monotonicNow() <= until) {
       try {
-        await this.#settleOrphans(started)
-        return
+        hasMore = await this.#settleSomeOrphans()
       } catch (error) {
         if (isA(error, StoreUnavailableError)) throw error
         onError(error, 'take-over')
-        // Retries immediately, because each pass tries more orphans, and orphans that can be settled may follow the
-        // rejected ones.
-        if (!(error instanceof AllRefusedError) || monotonicNow() - started > beatMs) return
+        // Each call tries more orphans, and orphans that can be settled may follow the rejected ones.
+        hasMore = error instanceof AllRefusedError
       }
     }
   }
 
-  /** @param started  when settling started, by the monotonic clock */
-  async #settleOrphans(started: number): Promise<void> {
-    const { executing, beatMs, monotonicNow, worker, onEvicted, onRejected, onTakenOver } = this.#options
-    for (;;) {
-      const orphans = await executing.orphans(ORPHANS_AT_ONCE)
-      this.#mayHaveOrphans = orphans.length > 0
-      // After one beat, the next sweep gets a turn, however many orphans there are.
-      if (!this.#mayHaveOrphans || monotonicNow() - started > beatMs) return
-      const id = worker()
-      if (id === null || orphans.some(({ fence, end }) => end.kind === 'lost' && fence.worker === id)) {
-        // The worker's handlers must be aborted before other workers get the jobs.
-        onEvicted()
-        return
-      }
-      const result = await executing.settle(orphans, true)
-      for (const { item, error } of result.refused) onRejected(item, error)
-      onTakenOver(result)
-      // Orphans that another transaction has locked are taken over in the next pass.
-      if (result.settled.length + result.refused.length === 0) return
+  /** @returns whether there may be more to settle in this pass */
+  async #settleSomeOrphans(): Promise<boolean> {
+    const { executing, worker, onEvicted, onRejected, onSettled } = this.#options
+    const orphans = await executing.orphans(ORPHANS_AT_ONCE)
+    this.#mayHaveOrphans = orphans.length > 0
+    if (!this.#mayHaveOrphans) return false
+    const id = worker()
+    if (id === null || orphans.some(({ fence, end }) => end.kind === 'lost' && fence.worker === id)) {
+      // The worker's handlers must be aborted before other workers get the jobs.
+      onEvicted()
+      return false
     }
+    const result = await executing.settle(orphans, true)
+    for (const { item, error } of result.refused) onRejected(item, error)
+    onSettled(result)
+    // Orphans that another transaction has locked are taken over in the next pass.
+    return result.settled.length + result.refused.length > 0
   }
 }

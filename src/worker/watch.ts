@@ -1,7 +1,7 @@
 /**
- * The watch polls the database once per poll interval for all parts of a worker, so an idle worker costs one statement
- * per second, or ten while other processes submit jobs for it. Between polls, it sleeps exactly until the next schedule
- * or job is due, by the database's clock. Writes by this process wake it.
+ * Polls the database once per poll interval for all parts of a worker, so an idle worker costs one statement per
+ * second, or ten while other processes submit jobs for it. Between polls, it sleeps exactly until the next schedule or
+ * job is due, by the clock of the database. Writes by this process wake it.
  */
 import { Loop } from '../loop.ts'
 import type { ClockDifference } from './health-notes.ts'
@@ -9,16 +9,13 @@ import type { SchedulingStore } from '../store/scheduling-store.ts'
 
 export interface WatchOptions {
   readonly store: SchedulingStore
-  /** How often to check for changes made by other processes, in milliseconds. */
   readonly pollIntervalMs: number
-  /** This machine's clock. */
   readonly now: () => Date
   readonly claimableTasks: () => readonly string[]
   /** Null if this worker does not submit schedules. */
   readonly onScheduleDue: (() => void) | null
   /** Null if this worker does not run jobs. */
   readonly onJobDue: (() => void) | null
-  /** See `Store.serverChanges`. */
   readonly serverChanges: () => number
   readonly onServerChange: () => void
   readonly onFreezesChanged: () => Promise<void>
@@ -53,12 +50,10 @@ export class Watch {
     this.loop = new Loop({ name: 'watch', pass: () => this.pass(), onError: options.onError })
   }
 
-  /** The difference between the clocks at the last poll; null before the first. */
   clock(): ClockDifference | null {
     return this.#clock
   }
 
-  /** Polls for the next due times after this process has written jobs. */
   wakeForJobs(): void {
     this.#hasOwn = true
     this.loop.wake()
@@ -82,8 +77,7 @@ export class Watch {
     const changes = this.#options.serverChanges()
     if (changes !== this.#serverChanges) this.#options.onServerChange()
     this.#serverChanges = changes
-    // A thaw in this process takes effect immediately; this handles deletions and changes in SQL, including earlier
-    // ones.
+    // A thaw in this process takes effect immediately; this handles all other changes of freezes.
     if (look.freezes !== this.#freezes) await this.#thaw(look.freezes)
     const roundTripMs = answered - asked
     this.#clock = { aheadMs: before + roundTripMs / 2 - look.now.getTime(), roundTripMs }

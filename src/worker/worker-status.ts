@@ -12,7 +12,6 @@ export interface WorkerStatus extends WorkerRecord {
   readonly running: number
 }
 
-/** All registered workers of the database. */
 export async function workerStatuses(
   { workers, schedules }: Pick<Store, 'workers' | 'schedules'>,
   leaseMs: number,

@@ -1,16 +1,14 @@
 /**
- * A worker: everything that runs between start and stop. It connects the parts and their wake-ups, and contains no
- * rules and no SQL.
- *
- * The parts communicate through the rows of the database. A wake-up only avoids waiting for the next poll.
+ * Connects everything that runs in a worker between start and stop, without rules and without SQL. The parts
+ * communicate through the rows of the database; a wake-up only avoids waiting for the next poll.
  */
 import type { Emitter } from '../events.ts'
-import type { Middleware, HandledTask } from '../executor/handler.ts'
 import { type ExternalQueue, HandOver } from '../executor/hand-over.ts'
 import { JobExecutor } from '../executor/job-executor.ts'
+import type { JobExecutorOptions } from '../executor/options.ts'
 import type { Logger } from '../logger.ts'
+import type { Loop } from '../loop.ts'
 import { isFinal } from '../model/states.ts'
-import type { Redaction } from '../model/redaction.ts'
 import { VERSION } from '../generated/version.ts'
 import { Scheduler } from '../scheduler/scheduler.ts'
 import type { DeclaredSet } from '../schedules/declared.ts'
@@ -26,26 +24,16 @@ import { type KalendsEvents, type Reporter, reporterOf } from './reporter.ts'
 import { Retries } from './retries.ts'
 import { Watch } from './watch.ts'
 
-export interface WorkerOptions {
+/** With a `concurrency` of 0, the worker runs no jobs. */
+export interface WorkerOptions extends Omit<JobExecutorOptions, 'store' | 'worker' | `on${string}`> {
   readonly store: Store
   readonly declaredAtStart: DeclaredStore
   readonly name: string
   readonly leaseMs: number
-  readonly pollIntervalMs: number
-  readonly handlers: ReadonlyMap<string, HandledTask>
   readonly sets: readonly DeclaredSet[]
   /** Whether the worker submits due schedules. */
   readonly schedules: boolean
-  /** The queue that this worker hands jobs over to, or null if there is none. */
   readonly externalQueue: ExternalQueue | null
-  /** Maximum number of concurrent jobs; 0 means that this worker runs none. */
-  readonly concurrency: number
-  readonly middleware: Middleware | null
-  /** See `spreadFactor`. */
-  readonly delayFactor: () => number
-  readonly redaction: Redaction
-  readonly argsLimit: number
-  readonly now: () => Date
   readonly logger: Logger
   readonly events: Emitter<KalendsEvents>
 }
@@ -68,34 +56,37 @@ export class Worker {
   readonly #stall = new EventLoopStall()
   readonly #retries = new Retries()
   #isByHand = false
-  readonly #onError: (error: unknown, loop: string) => void
 
   constructor(options: WorkerOptions) {
+    const { concurrency, schedules, externalQueue: queue } = options
+    const { executing } = options.store
     this.#options = options
     this.#reporter = reporterOf(options.logger, options.events, options.redaction)
-    this.#onError = (error, loop) => this.#reporter.failed(loop, error)
     this.#membership = this.#buildMembership()
-    this.#scheduler = options.schedules ? this.#buildScheduler() : null
-    this.#executor = options.concurrency > 0 ? this.#buildExecutor() : null
-    this.#handOver = options.externalQueue === null ? null : this.#buildHandOver(options.externalQueue)
+    this.#scheduler = schedules ? this.#buildScheduler() : null
+    this.#executor = concurrency > 0 ? new JobExecutor({ ...this.#common(), store: executing }) : null
+    this.#handOver = queue === null ? null : new HandOver({ ...this.#common(), store: executing, queue })
     this.#watch = this.#buildWatch(this.#scheduler)
     this.#declarations = new Declarations({
-      ...options,
-      worker: () => this.#membership.id(),
+      ...this.#common(),
       onChanged: () => this.#scheduler?.loop.wake(),
-      onError: this.#onError,
     })
   }
 
-  /** Registers, writes the declared sets to the database, and starts the loops. */
+  /** The options that several parts share. */
+  #common() {
+    return {
+      ...this.#options,
+      ...this.#reporter,
+      worker: () => this.#membership.id(),
+      onSettled: (result: Settled) => this.#settled(result),
+    }
+  }
+
   async start(): Promise<void> {
     await this.register(true)
     this.#stall.start()
-    this.#scheduler?.loop.start()
-    this.#executor?.start()
-    this.#handOver?.loop.start()
-    this.#watch.loop.start()
-    this.#declarations.loop.start()
+    for (const loop of this.#loops()) loop.start()
     const { handlers, logger } = this.#options
     logger.info({ worker: this.#membership.id(), tasks: [...handlers.keys()] }, 'Kalends started')
   }
@@ -116,7 +107,7 @@ export class Worker {
     }
   }
 
-  /** Runs one round of all parts, without loops. @returns whether anything was due */
+  /** @returns whether anything was due */
   async step(): Promise<boolean> {
     const { events } = this.#options
     let acted = false
@@ -136,7 +127,7 @@ export class Worker {
     return acted
   }
 
-  /** Stops the parts in the order of their dependencies, with the heartbeat last. */
+  /** The heartbeat stops last. */
   async stop(graceMs: number): Promise<void> {
     // These parts stop at the same time, so that nothing more is claimed.
     await Promise.all([
@@ -151,7 +142,6 @@ export class Worker {
     this.#options.logger.info({}, 'Kalends stopped')
   }
 
-  /** Wakes all parts after a write that any of them may act on. */
   wake(): void {
     this.#scheduler?.loop.wake()
     this.wakeForJobs()
@@ -163,56 +153,52 @@ export class Worker {
     this.#watch.wakeForJobs()
   }
 
-  /** Jobs may be claimable. */
   #wakeQueues(): void {
     this.#executor?.wake()
     this.#handOver?.loop.wake()
   }
 
-  health(): Health {
-    const loops = [
+  #loops(): Loop[] {
+    return [
       this.#watch.loop,
       this.#membership.loop,
       this.#membership.takeOver.loop,
       this.#declarations.loop,
+      ...(this.#scheduler === null ? [] : [this.#scheduler.loop]),
+      ...(this.#executor?.loops() ?? []),
+      ...(this.#handOver === null ? [] : [this.#handOver.loop]),
     ]
-    if (this.#scheduler !== null) loops.push(this.#scheduler.loop)
-    if (this.#executor !== null) loops.push(...this.#executor.loops())
-    if (this.#handOver !== null) loops.push(this.#handOver.loop)
+  }
+
+  health(): Health {
     return judge({
+      ...this.#membership.vitals(),
       leaseMs: this.#options.leaseMs,
-      worker: this.#membership.id(),
-      sinceHeartbeatMs: this.#membership.sinceHeartbeatMs(),
-      sinceLeaseLostMs: this.#membership.sinceLostMs(),
       running: this.#executor?.attempts.count() ?? 0,
       unwritten: this.#executor?.settler.unwritten() ?? null,
       log: this.#executor?.journal.unwritten() ?? null,
       leftOut: this.#options.store.scheduling.leftOut() + this.#options.store.executing.leftOut(),
       behind: this.#scheduler?.behind() ?? [],
       retries: this.#retries.waiting(this.#options.now()),
-      isRowLocked: this.#membership.isLocked(),
-      lockedWorkers: this.#membership.lockedWorkers(),
-      slotsInFuture: this.#membership.takeOver.slotsInFuture(),
       connectionWaitMs: this.#options.store.longestWaitMs(),
       clock: this.#watch.clock(),
       stall: this.#stall.last(),
       abandonedHandlers: this.#executor?.attempts.abandonedTasks() ?? [],
-      loops: loops.map((loop) => loop.health()),
+      loops: this.#loops().map((loop) => loop.health()),
     })
   }
 
   async #leave(): Promise<void> {
-    await this.#membership.stop().catch((error: unknown) => this.#reporter.failed('lease', error))
+    await this.#membership.stop().catch((error: unknown) => this.#reporter.onError(error, 'lease'))
   }
 
   #buildMembership(): Membership {
-    const { store, name, leaseMs, handlers, concurrency, sets, externalQueue } = this.#options
-    const reporter = this.#reporter
+    const { store, handlers, concurrency, sets, externalQueue } = this.#options
     return new Membership({
+      ...this.#common(),
       workers: store.workers,
       executing: store.executing,
       scheduling: store.scheduling,
-      name,
       tasks: () => [
         ...(concurrency > 0 ? handlers.keys() : []),
         ...(externalQueue === null
@@ -220,39 +206,30 @@ export class Worker {
           : [claimedAs(externalQueue.name), ...(externalQueue.tasks ?? [EVERY_TASK])]),
       ],
       sets: Object.fromEntries(sets.map((set) => [set.name, set.hash])),
-      leaseMs,
       version: VERSION,
       // If `step` is called manually, the clock stands still, because a step may take longer than the lease.
       monotonicNow: () => (this.#isByHand ? 0 : performance.now()),
       onLost: (worker) => {
         this.#executor?.attempts.leaseLost(worker)
-        reporter.leaseLost(worker)
+        this.#reporter.leaseLost(worker)
       },
       onCutOff: (worker) => {
         this.#executor?.attempts.cutOff()
-        reporter.cutOff(worker)
+        this.#reporter.cutOff(worker)
       },
-      onDead: (worker) => reporter.workerLost(worker),
-      onTakenOver: (result) => this.#settled(result),
-      onRejected: (attempt, error) => reporter.rejected(attempt, error),
-      onHealed: (text) => reporter.healed(text),
       // The other loops do nothing while this worker has no id.
       onRegistered: () => this.wake(),
-      onError: this.#onError,
     })
   }
 
   #buildScheduler(): Scheduler {
     const { store, leaseMs, pollIntervalMs } = this.#options
     return new Scheduler({
+      ...this.#common(),
       store: store.scheduling,
-      worker: () => this.#membership.id(),
-      leaseMs,
       missedAfterMs: leaseMs + pollIntervalMs,
       batch: () => Math.min(BATCH, store.scheduling.mostAtOnce()),
       submit: (worker, marks, decide) => this.#submit(worker, marks, decide),
-      onUnmarkable: (schedule, error) => this.#reporter.notSubmitted(schedule, error),
-      onError: this.#onError,
     })
   }
 
@@ -267,11 +244,11 @@ export class Worker {
       })
     const { submissions, started, locked, refused } = result
     try {
-      for (const { item, error } of refused) this.#reporter.notSubmitted(item.id, error)
+      for (const { item, error } of refused) this.#reporter.onUnsubmittable(item.id, error)
       for (const submission of submissions) this.#reporter.submitted(submission)
     } catch (error) {
       // The submission is committed, so its jobs must start.
-      this.#onError(error, 'scheduler')
+      this.#reporter.onError(error, 'scheduler')
     }
     reservation?.commit(started)
     const jobs = submissions.reduce((sum, submission) => sum + submission.jobs.length, 0)
@@ -280,44 +257,14 @@ export class Worker {
     return result
   }
 
-  #buildExecutor(): JobExecutor {
-    const reporter = this.#reporter
-    return new JobExecutor({
-      ...this.#options,
-      store: this.#options.store.executing,
-      worker: () => this.#membership.id(),
-      onStarted: (job) => reporter.started(job),
-      onSettled: (result) => this.#settled(result),
-      onRejected: (attempt, error) => reporter.rejected(attempt, error),
-      onUnstartable: (job, error) => reporter.notStarted(job, error),
-      onDropped: (error) => reporter.dropped(error),
-      onError: this.#onError,
-    })
-  }
-
-  #buildHandOver(queue: ExternalQueue): HandOver {
-    const reporter = this.#reporter
-    return new HandOver({
-      ...this.#options,
-      store: this.#options.store.executing,
-      queue,
-      worker: () => this.#membership.id(),
-      onHandedOver: (job) => reporter.started(job),
-      onSettled: (result) => this.#settled(result),
-      onRefused: (job, error) => reporter.notStarted(job, error),
-      onError: this.#onError,
-    })
-  }
-
   #buildWatch(scheduler: Scheduler | null): Watch {
-    const { store, pollIntervalMs, now, externalQueue } = this.#options
+    const { store, externalQueue } = this.#options
     const executor = this.#executor
     const handOver = this.#handOver
     const queues = externalQueue === null ? [] : [claimedAs(externalQueue.name)]
     return new Watch({
+      ...this.#common(),
       store: store.scheduling,
-      pollIntervalMs,
-      now,
       claimableTasks: () => [...(executor?.claims.claimableTasks() ?? []), ...queues],
       onScheduleDue: scheduler === null ? null : () => scheduler.loop.wake(),
       onJobDue:
@@ -330,7 +277,6 @@ export class Worker {
       serverChanges: () => store.serverChanges(),
       onServerChange: () => executor?.claims.recheckRunning(),
       onFreezesChanged: () => store.freezes.thaw(),
-      onError: this.#onError,
     })
   }
 

@@ -67,9 +67,9 @@ function scene(
     leaseMs: 60_000,
     redaction: new Redaction(['args.password']),
     argsLimit: 1000,
-    onHandedOver: ({ id }) => void handedOver.push(id),
+    onStarted: ({ id }) => void handedOver.push(id),
     onSettled: () => {},
-    onRefused: refused,
+    onUnstartable: refused,
     onError: errors,
   })
   return { handOver, left, limits, committed, settled, refused, errors, handedOver, postponed }

@@ -87,7 +87,7 @@ async function settle(settleAttempts: ExecutingStore['settle'], attempts: readon
   for (const one of attempts) settler.add(one)
   settler.loop.start()
   await all.promise
-  await settler.drain(1000)
+  await settler.drain()
   await settler.loop.stop()
   return { written, errors }
 }

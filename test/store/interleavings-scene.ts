@@ -179,7 +179,7 @@ async function schedulerPass(
       for (const { item, error } of result.refused) refuse(item.id, error)
       return result
     },
-    onUnmarkable: refuse,
+    onUnsubmittable: refuse,
     onError: () => undefined,
   })
   await scheduler.pass()

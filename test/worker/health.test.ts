@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { judge, unstarted } from '../../src/worker/health.ts'
 import type { HealthNote, Vitals } from '../../src/worker/health-notes.ts'
-import type { Unwritten } from '../../src/executor/settler.ts'
+import type { Settler } from '../../src/executor/settler.ts'
 import type { LoopHealth } from '../../src/loop.ts'
 
 const NOW = new Date('2026-11-21T12:00:00Z')
@@ -42,7 +42,7 @@ const well: Vitals = {
   loops: [idle],
 }
 
-const unwritten = (changes: Partial<Unwritten>): Pick<Vitals, 'unwritten'> => ({
+const unwritten = (changes: Partial<ReturnType<Settler['unwritten']>>): Pick<Vitals, 'unwritten'> => ({
   unwritten: { waiting: 0, locked: 0, lockedMs: 0, rejected: 0, isLimitReached: false, ...changes },
 })
 

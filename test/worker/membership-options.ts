@@ -28,7 +28,7 @@ export const LONELY: Omit<MembershipOptions, 'monotonicNow' | 'leaseMs'> = {
   version: '0.1.0',
   onLost: nothing,
   onCutOff: nothing,
-  onTakenOver: nothing,
+  onSettled: nothing,
   onRejected: nothing,
   onRegistered: nothing,
   onDead: nothing,

@@ -270,13 +270,13 @@ describe('a worker never treats other workers as lost because of its own delays'
     for (let beats = 0; beats < 4; beats += 1) await beat()
     expect(dead).toEqual(['dead/1'])
     // Another worker may be evicting it right now.
-    expect(membership.lockedWorkers()).toEqual([])
+    expect(membership.vitals().lockedWorkers).toEqual([])
     await beat()
-    expect(membership.lockedWorkers()).toEqual(['locked/1'])
+    expect(membership.vitals().lockedWorkers).toEqual(['locked/1'])
     isLocked.clear()
     await beat()
     expect(dead).toContain('locked/1')
-    expect(membership.lockedWorkers()).toEqual([])
+    expect(membership.vitals().lockedWorkers).toEqual([])
   })
 })
 
@@ -430,7 +430,7 @@ describe('a worker that is cut off from the database', () => {
       )
       await vi.advanceTimersByTimeAsync(2 * LEASE_MS)
       expect(cutOff).toEqual([])
-      expect(membership.isLocked()).toBe(true)
+      expect(membership.vitals().isRowLocked).toBe(true)
       // The worker accepts no work in the meantime.
       expect(membership.id()).toBeNull()
       // If it loses its connection now, others may evict it as soon as that transaction ends.
