@@ -1,4 +1,3 @@
-/** Runs users' actions on schedules and jobs: asks for confirmation where needed, and reports the result. */
 import { api, contentOf, OfflineError } from './api/client.ts'
 import type { Job, JobsAction, JobsActionAnswer } from './api/generated/api.ts'
 import { notify } from './api/live.ts'
@@ -20,10 +19,7 @@ const DONE: Readonly<Record<ScheduleAction, string>> = {
 const CONCURRENCY = 4
 const NAMES_SHOWN = 8
 
-/**
- * Asks for confirmation if there is a question, runs the action, shows its error, and refreshes the page.
- * @returns whether it was done
- */
+/** @returns whether the action was done: false if the user declines or it fails */
 export async function perform(action: () => Promise<unknown>, question?: Question): Promise<boolean> {
   if (question !== undefined && !(await ask(question))) return false
   try {
@@ -146,7 +142,6 @@ export function actOnJobs(ids: readonly string[], action: BulkJobAction): Promis
   )
 }
 
-/** Retries or cancels all jobs that match a filter, after a confirmation that shows their number. */
 export function actOnMatching(
   filter: NonNullable<JobsAction['filter']>,
   action: BulkJobAction,

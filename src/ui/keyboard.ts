@@ -1,7 +1,4 @@
-/**
- * Keyboard shortcuts: `/` searches, `j` and `k` move through the rows, and `g` followed by a letter opens a page. They
- * are inactive in dialogs and while the user types, and can be turned off, because speech input also types letters.
- */
+/** Shortcuts can be turned off, because speech input also types letters. */
 import { signal } from '@preact/signals'
 import { following } from './api/live.ts'
 import { go, link, PLACES } from './router.ts'

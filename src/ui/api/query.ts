@@ -1,6 +1,3 @@
-/**
- * The data that the page shows. It is fetched from the API, fetched again when it changes, and kept in the meantime.
- */
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { type Answer, get, OfflineError, type Params, type ReadablePath } from './client.ts'
 import { following, onChange, type Topic } from './live.ts'
@@ -8,7 +5,6 @@ import { following, onChange, type Topic } from './live.ts'
 export interface Query<Content> {
   /** The newest content; it is kept during the next fetch, and if that fetch fails. */
   readonly data: Content | undefined
-  /** Makes a later change conditional, so that it fails after a concurrent change. */
   readonly etag: string | null
   readonly error: Error | undefined
   readonly reload: () => void
@@ -103,7 +99,6 @@ function paced(fetch: () => Promise<void>) {
     clearTimeout(timer)
     timer = undefined
   }
-  /** Fetches after the pause; further calls until then have no effect. */
   const soon = (afterMs = Math.max(BURST_MS, pausedUntil - performance.now())) => {
     timer ??= setTimeout(now, afterMs)
   }

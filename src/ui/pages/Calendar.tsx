@@ -1,4 +1,3 @@
-/** A week by the hour: which jobs ran, which will run, and which hours have room. */
 import type { Load, Upcoming } from '../api/generated/api.ts'
 import { useApi } from '../api/query.ts'
 import { Button, IconButton } from '../parts/Button.tsx'
@@ -98,7 +97,6 @@ function DayInput() {
   )
 }
 
-/** The hour with the fewest planned runs. */
 function Quietest({ hours }: { readonly hours: readonly HourLoad[] }) {
   const later = hours.filter(({ hour }) => Date.parse(hour) > now.peek().getTime())
   const [quiet] = later.toSorted((one, other) => one.planned - other.planned)
@@ -121,7 +119,6 @@ function endedOf({ ended }: HourLoad): number {
   return Object.values(runs).reduce((sum, jobs) => sum + jobs, 0)
 }
 
-/** @param shown  the hour whose details are shown below the week */
 function Hours({ load, shown }: { readonly load: Load; readonly shown: string | undefined }) {
   const { from, hours } = load
   const current = hourOf(now.value, new Date(from)).getTime()

@@ -1,4 +1,3 @@
-/** The form for new and existing schedules, which sends only the differences. */
 import { useState } from 'preact/hooks'
 import { api, ApiError, contentOf } from '../api/client.ts'
 import type { Schedule } from '../api/generated/api.ts'
@@ -194,7 +193,6 @@ const INPUTS: Readonly<Record<string, object>> = {
   zone: { list: 'zones', autocomplete: 'off' },
 }
 
-/** The label and the control of a field, with its help or error below. */
 function Entry({ form: { entries, errors, set }, field }: EntryProps) {
   const { name, label, help, kind = 'text', values, otherwise } = field
   const error = errors[name]
@@ -272,7 +270,6 @@ function Fields({ form }: FormState) {
   )
 }
 
-/** The browser's suggestions while the user types a task or a zone. */
 function Suggestions() {
   const tasks = useApi('/api/v1/tasks', {}, [])
   return (

@@ -1,4 +1,3 @@
-/** Failed jobs, grouped by the first line of their error. */
 import type { Failures } from '../api/generated/api.ts'
 import { useApi } from '../api/query.ts'
 import { Tags } from '../parts/layout.tsx'
@@ -52,7 +51,6 @@ const columns = (filter: Filter): readonly Column<FailureGroup>[] => [
 
 interface ErrorsProps {
   readonly filter: Filter
-  /** The number of groups to show; default: all. */
   readonly limit?: number
 }
 

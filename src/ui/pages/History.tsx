@@ -1,4 +1,3 @@
-/** The newest runs and skipped slots of a schedule in one list, newest slot first. */
 import type { ListedJob, Schedule } from '../api/generated/api.ts'
 import { useApi } from '../api/query.ts'
 import { Section } from '../parts/layout.tsx'

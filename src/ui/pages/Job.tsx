@@ -1,4 +1,3 @@
-/** One job: its timeline, args, result, error, and its growing log. */
 import { spanText } from '../../duration.ts'
 import { cancelJob, retryJob } from '../actions.tsx'
 import type { Attempts, Job } from '../api/generated/api.ts'
@@ -97,7 +96,6 @@ function Head({ job }: { readonly job: Job }) {
   )
 }
 
-/** Progress that is not a share is shown unchanged. */
 function Progress({ value, isRunning }: { readonly value: unknown; readonly isRunning: boolean }) {
   if (value === null || value === undefined) return null
   const share = shareOf(value)

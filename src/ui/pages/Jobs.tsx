@@ -1,4 +1,3 @@
-/** Jobs by state, task and error, with bulk actions. */
 import { useState } from 'preact/hooks'
 import { actOnJobs, actOnMatching, BULK_JOB_ACTIONS } from '../actions.tsx'
 import type { ListedJob } from '../api/generated/api.ts'

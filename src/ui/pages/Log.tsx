@@ -1,4 +1,3 @@
-/** The lines that a handler logs, as it logs them. The list stays scrolled to its end while the user reads there. */
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { counted } from '../../duration.ts'
 import type { LogLines } from '../api/generated/api.ts'

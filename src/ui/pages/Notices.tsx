@@ -1,4 +1,3 @@
-/** Notices on the first page: schedules that are late, dead or invalid, and the freezes in force. */
 import type { ComponentChildren } from 'preact'
 import type { ScheduleCounts } from '../api/generated/api.ts'
 import { perform } from '../actions.tsx'
@@ -62,7 +61,6 @@ export function NeedsAttention({ counts }: { readonly counts: ScheduleCounts | u
   )
 }
 
-/** What must not run, until when, and why. */
 export function Freezes() {
   const { data } = useApi('/api/v1/freezes', {}, ['schedules'])
   if (data === undefined || data.items.length === 0) return null

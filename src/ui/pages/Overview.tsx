@@ -1,4 +1,3 @@
-/** The first page: what is running, what will run, and what needs attention. */
 import type { JobCounts, ListedJob, Upcoming } from '../api/generated/api.ts'
 import { useApi } from '../api/query.ts'
 import { Icon, type IconName } from '../parts/Icon.tsx'
@@ -58,7 +57,6 @@ export function Overview() {
 
 interface FigureProps {
   readonly state: IconName
-  /** Default: the state. */
   readonly name?: string
   readonly counts: JobCounts | undefined
   readonly href: string

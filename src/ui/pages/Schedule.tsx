@@ -1,4 +1,3 @@
-/** One schedule: its upcoming runs, its settings, past runs, and skipped slots with the reason. */
 import { useState } from 'preact/hooks'
 import { actOn, perform, removeSchedules } from '../actions.tsx'
 import type { Schedule } from '../api/generated/api.ts'
@@ -93,7 +92,6 @@ function Actions({ schedule: { id, status } }: ScheduleProps) {
   )
 }
 
-/** Explains why the schedule runs or does not run, now or at a time that the user enters. */
 function Why({ schedule: { id } }: ScheduleProps) {
   const [at, setAt] = useState('')
   const query = useApi(
@@ -195,7 +193,6 @@ function shownPolicy({ kind, otherwise, values, default: usual }: Field, value: 
   return values?.[String(value)] ?? String(value)
 }
 
-/** Who owns it. The next deployment restores the settings that code declares. */
 function Owner({ schedule: { declaredBy, submitter } }: ScheduleProps) {
   if (declaredBy !== null)
     return (

@@ -1,4 +1,3 @@
-/** All schedules: the columns of `systemctl list-timers`, and how their last runs went. */
 import { actOn, actOnMany, removeSchedules, type ScheduleAction } from '../actions.tsx'
 import type { ListedSchedule, RecentRun, Schedule } from '../api/generated/api.ts'
 import { useApi } from '../api/query.ts'

@@ -1,4 +1,3 @@
-/** Workers: their heartbeats, tasks and running jobs. */
 import type { Workers } from '../api/generated/api.ts'
 import { useApi } from '../api/query.ts'
 import { Icon } from '../parts/Icon.tsx'
@@ -64,7 +63,6 @@ const columns: readonly Column<Worker>[] = [
   },
 ]
 
-/** The columns for which the overview has room. */
 const shortColumns = columns.filter(({ title }) => ['State', 'Worker', 'Heartbeat', 'Runs'].includes(title))
 
 export function useWorkers() {

@@ -1,4 +1,3 @@
-/** Columns that all lists of jobs have. */
 import type { Job, ListedJob } from '../api/generated/api.ts'
 import { JobState } from '../parts/State.tsx'
 import type { Column } from '../parts/Table.tsx'
@@ -13,7 +12,6 @@ const SKIPPED: Readonly<Record<string, string>> = {
   unsubmittable: 'it could not be submitted',
 }
 
-/** What happened to a job, in one line. */
 export function outcome(job: Job | ListedJob): string {
   const slots = job.missed > 1 ? `${count(job.missed)} slots: ` : ''
   if (job.state === 'skipped') return `${slots}${SKIPPED[job.reason ?? ''] ?? job.reason ?? ''}`

@@ -1,4 +1,3 @@
-/** Buttons, and links that look like buttons. */
 import type { ComponentChildren } from 'preact'
 import { Icon, type IconName } from './Icon.tsx'
 
@@ -9,7 +8,6 @@ interface Action {
   readonly kind?: 'primary' | 'danger' | 'link' | 'plain' | 'plain no-phone' | undefined
   readonly title?: string
   readonly disabled?: boolean
-  /** In a dialog, whether the button initially has the focus. */
   readonly autoFocus?: boolean
   readonly 'aria-label'?: string
   readonly 'aria-current'?: 'true' | 'date' | undefined
@@ -29,7 +27,6 @@ export function Button({ label, icon, ...action }: ButtonProps) {
   )
 }
 
-/** The label is a tooltip, and screen readers announce it. */
 export function IconButton({ label, icon, ...action }: ButtonProps & { readonly icon: IconName }) {
   return (
     <Clickable

@@ -7,7 +7,6 @@ interface HintProps {
   readonly children: ComponentChildren
 }
 
-/** Information that the user needs before continuing. */
 export function Hint({ role, children }: HintProps) {
   return (
     <p class="hint" role={role}>
@@ -16,7 +15,6 @@ export function Hint({ role, children }: HintProps) {
   )
 }
 
-/** The error in the entry above it. */
 export function Wrong({ children: message }: { readonly children: string }) {
   return (
     <span class="wrong">

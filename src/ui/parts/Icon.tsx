@@ -1,4 +1,4 @@
-/** Icons on a 16 × 16 grid: thin lines in the colour of the text. An icon always has a word or a label beside it. */
+/** Hidden from screen readers: an icon always has a word or a label beside it. */
 const PATHS = {
   active: 'M8 2.5a5.5 5.5 0 1 0 0 11 5.5 5.5 0 0 0 0-11ZM8 5v3.2l2 1.3',
   retrying: 'M3.5 8a4.5 4.5 0 1 0 1.5-3.3M5 2v3h3',

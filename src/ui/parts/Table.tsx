@@ -1,7 +1,3 @@
-/**
- * A table that does not move under the pointer: while the pointer or the focus is in it, rows keep their order and new
- * rows wait behind a button; cells are still updated.
- */
 import type { ComponentChildren } from 'preact'
 import { useRef, useState } from 'preact/hooks'
 
@@ -9,7 +5,6 @@ export interface Column<Row> {
   /** With a leading `#`, the title is hidden, and only screen readers announce it. */
   readonly title: string
   readonly cell: (row: Row) => ComponentChildren
-  /** Aligned to the right. */
   readonly isNumber?: boolean
   readonly isWide?: boolean
   /** Whether the column identifies the row: it is then wide, and the first line on a phone. */
@@ -99,7 +94,7 @@ export function Table<Row extends Identified>(props: TableProps<Row>) {
   )
 }
 
-/** The rows to show: while the rows are held, these are the previous rows with their newest content. */
+/** While the pointer or the focus is in the table, no row moves, and new rows wait behind a button. */
 function useHeldRows<Row extends Identified>(rows: readonly Row[], view: string, isHeld: boolean) {
   const [, showNew] = useState(0)
   const before = useRef({ view, rows })

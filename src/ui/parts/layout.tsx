@@ -1,4 +1,3 @@
-/** The parts of pages: a heading with actions, sections, and facts. */
 import { type ComponentChildren, Fragment } from 'preact'
 import { link } from '../router.ts'
 
@@ -36,9 +35,7 @@ export function Crumb({ to }: { readonly to: 'Schedules' | 'Jobs' }) {
 
 interface SectionProps {
   readonly title: string
-  /** To the right of the title. */
   readonly aside?: ComponentChildren
-  /** Screen readers announce changes to it. */
   readonly isLive?: boolean
   readonly children: ComponentChildren
 }
@@ -55,7 +52,7 @@ export function Section({ title, aside, isLive = false, children }: SectionProps
   )
 }
 
-/** Names and values. A fact whose value is null or false is omitted. */
+/** A fact whose value is null or false is omitted. */
 export function Facts({ of }: { readonly of: Readonly<Record<string, ComponentChildren>> }) {
   const shown = Object.entries(of).filter(([, value]) => value !== null && value !== false)
   return (

@@ -1,4 +1,3 @@
-/** The parts that lists have in common: search, filters, counts by state, pages and bulk actions. */
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { JobCounts, JobPage } from '../api/generated/api.ts'
@@ -79,7 +78,6 @@ export function FilterChips({ names, labelOf = String, textOf = String }: Filter
   )
 }
 
-/** The filters with these names in the address. */
 export function filtersOf(names: readonly string[]): Readonly<Record<string, string>> {
   return Object.fromEntries(Object.entries(query.value).filter(([name]) => names.includes(name)))
 }
@@ -95,16 +93,12 @@ interface ListProps<Row extends { readonly id: string }> {
   readonly query: Query<PageOf<Row>>
   readonly title: string
   readonly columns: readonly Column<Row>[]
-  /** Identifies the filter and the page. */
   readonly view: string
   readonly empty: ComponentChildren
-  /** Actions on the selected rows; if there are none, rows cannot be selected. */
   readonly actions: readonly BulkAction[]
-  /** Below the rows. */
   readonly children?: ComponentChildren
 }
 
-/** A page of rows, with links to the other pages and actions on selected rows. */
 export function List<Row extends { readonly id: string }>(props: ListProps<Row>) {
   const { query, title, columns, view, empty, actions, children } = props
   const [ids, change] = useState<ReadonlySet<string>>(new Set())
@@ -189,7 +183,6 @@ interface PageOf<Row> extends Omit<JobPage, 'items'> {
   readonly items: readonly Row[]
 }
 
-/** Links to the previous and the next page, and the number of rows that were counted. */
 function Pager({ of, what }: { readonly of: PageOf<unknown>; readonly what: string }) {
   const { items, total, next } = of
   const starts = pageStarts()
@@ -218,15 +211,11 @@ function pageAfter(starts: readonly string[]): string {
   return link(segments.value, { ...query.value, after: starts.join('\n') })
 }
 
-/**
- * The starts of the pages from the second page to this one. The address contains all of them, so that the user can go
- * back.
- */
+/** From the second page to this one. The address contains all of them, so that the user can go back. */
 function pageStarts(): readonly string[] {
   return query.value['after']?.split('\n') ?? []
 }
 
-/** The page in the address. `after` is undefined for the first page. */
 export function paging(): { readonly limit: number; readonly after: string | undefined } {
   return { limit: PAGE_SIZE, after: pageStarts().at(-1) }
 }

@@ -1,4 +1,3 @@
-/** The server's time, once a second while the page is visible, and the zone in which times are shown. */
 import { computed, signal } from '@preact/signals'
 import { load, save } from '../storage.ts'
 import { myZone } from './format.ts'
