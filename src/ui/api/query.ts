@@ -3,6 +3,8 @@ import { type Answer, get, OfflineError, type Params, type ReadablePath } from '
 import { following, onChange, type Topic } from './live.ts'
 
 export interface Query<Content> {
+  /** Identifies the request that `data` is the response to. */
+  readonly key: string
   /** The newest content; it is kept during the next fetch, and if that fetch fails. */
   readonly data: Content | undefined
   readonly etag: string | null
@@ -18,10 +20,6 @@ const PAUSE_MS = 1000
 const PAUSE_FACTOR = 9
 const OFFLINE_RETRY_MS = 2000
 
-interface State<Content> extends Omit<Query<Content>, 'reload'> {
-  readonly key: string
-}
-
 /**
  * @param params  undefined requests nothing
  * @param topics  a change of one of these triggers another fetch
@@ -34,7 +32,7 @@ export function useApi<Path extends ReadablePath>(
   everyMs?: number,
 ): Query<Answer<Path>> {
   const key = params === undefined ? '' : JSON.stringify([path, params])
-  const [state, setState] = useState<State<Answer<Path>>>(() => initial(key))
+  const [state, setState] = useState(() => initial<Answer<Path>>(key))
   const reload = useRef(() => {})
 
   useEffect(() => {
@@ -77,15 +75,15 @@ export function useApi<Path extends ReadablePath>(
   }, [key, everyMs])
 
   return {
+    ...state,
     // With a new filter, the old rows stay until the new rows arrive, so that the page does not jump twice.
     data: key === '' ? undefined : state.data,
-    etag: state.etag,
     error: state.key === key ? state.error : undefined,
     reload: () => reload.current(),
   }
 }
 
-function initial<Content>(key: string): State<Content> {
+function initial<Content>(key: string): Omit<Query<Content>, 'reload'> {
   return { key, data: undefined, etag: null, error: undefined }
 }
 

@@ -266,33 +266,27 @@ export function CalendarHour({ at, filter, ended }: CalendarHourProps) {
         ))}
         {isPast && <a href={link(['jobs'], bounds)}>all jobs that ended in this hour</a>}
       </nav>
-      {!isPast && <UpcomingRuns from={at} to={end.toISOString()} filter={filter} />}
+      {!isPast && <UpcomingRuns query={{ ...filter, from: at, to: end.toISOString() }} />}
     </Section>
   )
 }
 
-interface UpcomingRunsProps extends Pick<CalendarHourProps, 'filter'> {
-  readonly from: string
-  readonly to: string
-}
-
-function UpcomingRuns({ from, to, filter }: UpcomingRunsProps) {
-  const query = { ...filter, from, to, limit: MAX_RUNS }
+function UpcomingRuns({ query }: { readonly query: { readonly from: string; readonly to: string } }) {
+  const upcoming = useApi('/api/v1/upcoming', { query: { ...query, limit: MAX_RUNS } }, ['schedules'])
+  const { data } = upcoming
   return (
-    <Loaded query={useApi('/api/v1/upcoming', { query }, ['schedules'])} rows={3}>
-      {({ items, complete }) => (
-        <>
-          <Table
-            label="Upcoming runs in this hour"
-            rows={bySchedule(items)}
-            columns={columns}
-            view={from}
-            empty={<Empty title="No runs in this hour" />}
-          />
-          {!complete && <p class="row pager">Only the first {count(items.length)} runs are shown.</p>}
-        </>
+    <>
+      <Table
+        label="Upcoming runs in this hour"
+        query={upcoming}
+        rows={data && bySchedule(data.items)}
+        columns={columns}
+        empty={<Empty title="No runs in this hour" />}
+      />
+      {data?.complete === false && (
+        <p class="row pager">Only the first {count(data.items.length)} runs are shown.</p>
       )}
-    </Loaded>
+    </>
   )
 }
 

@@ -1,7 +1,7 @@
 import type { Failures } from '../api/generated/api.ts'
 import { useApi } from '../api/query.ts'
 import { Tags } from '../parts/layout.tsx'
-import { Empty, Loaded } from '../parts/placeholders.tsx'
+import { Empty } from '../parts/placeholders.tsx'
 import { type Column, Table } from '../parts/Table.tsx'
 import { link } from '../router.ts'
 import { isScoped } from '../session.ts'
@@ -49,23 +49,15 @@ const columns = (filter: Filter): readonly Column<FailureGroup>[] => [
   },
 ]
 
-interface ErrorsProps {
-  readonly filter: Filter
-  readonly limit?: number
-}
-
-export function Errors({ filter, limit }: ErrorsProps) {
+export function Errors({ filter, limit }: { readonly filter: Filter; readonly limit?: number }) {
+  const failures = useApi('/api/v1/failures', { query: filter }, ['jobs'])
   return (
-    <Loaded query={useApi('/api/v1/failures', { query: filter }, ['jobs'])} rows={3}>
-      {({ items }) => (
-        <Table
-          label="Failures by error"
-          rows={items.slice(0, limit).map((group) => ({ ...group, id: group.lastJobId }))}
-          columns={columns(filter)}
-          view={JSON.stringify(filter)}
-          empty={<Empty title="No failed jobs" />}
-        />
-      )}
-    </Loaded>
+    <Table
+      label="Failures by error"
+      query={failures}
+      rows={failures.data?.items.slice(0, limit).map((group) => ({ ...group, id: group.lastJobId }))}
+      columns={columns(filter)}
+      empty={<Empty title="No failed jobs" />}
+    />
   )
 }

@@ -1,7 +1,7 @@
 import type { ListedJob, Schedule } from '../api/generated/api.ts'
 import { useApi } from '../api/query.ts'
 import { Section } from '../parts/layout.tsx'
-import { Empty, Loaded } from '../parts/placeholders.tsx'
+import { Empty } from '../parts/placeholders.tsx'
 import { type Column, Table } from '../parts/Table.tsx'
 import { link } from '../router.ts'
 import { Ago, At } from '../time/Time.tsx'
@@ -21,11 +21,7 @@ const columns = (timerZone: string): readonly Column<ListedJob>[] => [
       </a>
     ),
   },
-  {
-    title: 'Run',
-    isNumber: true,
-    cell: ({ run }) => (run === null ? <span class="none">–</span> : count(run)),
-  },
+  { title: 'Run', isNumber: true, cell: ({ run }) => (run === null ? null : count(run)) },
   attemptColumn,
   tookColumn,
   { title: 'Ended', cell: ({ finishedAt }) => <Ago at={finishedAt} own={timerZone} /> },
@@ -34,18 +30,16 @@ const columns = (timerZone: string): readonly Column<ListedJob>[] => [
 
 export function History({ schedule: { id, timer } }: { readonly schedule: Schedule }) {
   const params = { path: { id }, query: { limit: NEWEST } }
+  const history = useApi('/api/v1/schedules/{id}/history', params, ['jobs'])
   return (
     <Section title="Run history" aside={<a href={link(['jobs'], { scheduleId: id })}>All jobs</a>}>
-      <Loaded query={useApi('/api/v1/schedules/{id}/history', params, ['jobs'])} rows={5}>
-        {({ items }) => (
-          <Table
-            label="Runs and skips"
-            rows={items}
-            columns={columns(zoneOf(timer))}
-            empty={<Empty title="No runs yet" />}
-          />
-        )}
-      </Loaded>
+      <Table
+        label="Runs and skips"
+        query={history}
+        rows={history.data?.items}
+        columns={columns(zoneOf(timer))}
+        empty={<Empty title="No runs yet" />}
+      />
     </Section>
   )
 }

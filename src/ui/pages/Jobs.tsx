@@ -106,7 +106,6 @@ function JobList({ state, filter }: JobListProps) {
       query={list}
       title="Jobs"
       columns={columns}
-      view={JSON.stringify(wanted)}
       empty={<NoJobs isFiltered={isFiltered} hasMore={typeof list.data?.next === 'string'} />}
       actions={mayOperate.value ? BULK : []}
     >

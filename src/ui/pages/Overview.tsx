@@ -2,7 +2,7 @@ import type { JobCounts, ListedJob, Upcoming } from '../api/generated/api.ts'
 import { useApi } from '../api/query.ts'
 import { Icon, type IconName } from '../parts/Icon.tsx'
 import { PageHead, RowLink, Section } from '../parts/layout.tsx'
-import { Empty, Loaded, Stale } from '../parts/placeholders.tsx'
+import { Empty, Loaded, Pending, Stale } from '../parts/placeholders.tsx'
 import { totalText } from '../parts/list.tsx'
 import { ProgressBar, shareOf } from '../parts/Progress.tsx'
 import { type Column, Table } from '../parts/Table.tsx'
@@ -29,7 +29,7 @@ export function Overview() {
       <PageHead title="Overview" />
       <Stale query={query} />
       {query.data === undefined && query.error !== undefined ? (
-        <Loaded query={query}>{() => null}</Loaded>
+        <Pending query={query} />
       ) : (
         <div class="figures">
           <Figure
@@ -93,11 +93,7 @@ const columns: readonly Column<ListedJob>[] = [
     title: 'Progress',
     cell: ({ progress }) => {
       const share = shareOf(progress)
-      return share === null ? (
-        <span class="none">–</span>
-      ) : (
-        <ProgressBar share={share} class="progress-cell" />
-      )
+      return share === null ? null : <ProgressBar share={share} class="progress-cell" />
     },
   },
 ]
@@ -111,16 +107,13 @@ function Running() {
       title="Running now"
       aside={total > MAX_ROWS && <a href={link(['jobs'], { state: 'running' })}>all {totalText(total)}</a>}
     >
-      <Loaded query={jobs} rows={3}>
-        {({ items }) => (
-          <Table
-            label="Running now"
-            rows={items}
-            columns={columns}
-            empty={<Empty title="No jobs are running" />}
-          />
-        )}
-      </Loaded>
+      <Table
+        label="Running now"
+        query={jobs}
+        rows={jobs.data?.items}
+        columns={columns}
+        empty={<Empty title="No jobs are running" />}
+      />
     </Section>
   )
 }
@@ -133,9 +126,7 @@ function Workers() {
       title="Workers"
       aside={data !== undefined && <a href={link(['workers'])}>all {count(data.items.length)}</a>}
     >
-      <Loaded query={workers} rows={3}>
-        {({ items }) => <WorkerTable workers={items.slice(0, MAX_ROWS)} isShort />}
-      </Loaded>
+      <WorkerTable query={workers} limit={MAX_ROWS} />
     </Section>
   )
 }
@@ -182,11 +173,7 @@ export function NextHour() {
   )
 }
 
-interface RunsProps {
-  readonly runs: Upcoming['items']
-}
-
-function Chart({ from, runs }: RunsProps & { readonly from: number }) {
+function Chart({ from, runs }: { readonly from: number; readonly runs: Upcoming['items'] }) {
   const minutes = Array.from({ length: 60 }, () => 0)
   for (const { at } of runs) {
     const minute = Math.floor((Date.parse(at) - from) / MINUTE_MS)
@@ -220,7 +207,7 @@ function Chart({ from, runs }: RunsProps & { readonly from: number }) {
   )
 }
 
-function NextRuns({ runs }: RunsProps) {
+function NextRuns({ runs }: { readonly runs: Upcoming['items'] }) {
   const next = runs.filter(({ at }) => Date.parse(at) > now.value.getTime()).slice(0, LISTED)
   const all = link(['schedules'], { order: 'nextRunAt' })
   if (next.length === 0)

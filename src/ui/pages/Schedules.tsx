@@ -134,7 +134,6 @@ export function SchedulesPage() {
         query={list}
         title="Schedules"
         columns={mayOperate.value ? [...columns, actions] : columns}
-        view={JSON.stringify(wanted)}
         empty={<NoSchedules isFiltered={isFiltered} />}
         actions={[...(mayOperate.value ? BULK : []), ...(mayEdit.value ? [BULK_DELETE] : [])]}
       />

@@ -2,7 +2,7 @@ import type { Workers } from '../api/generated/api.ts'
 import { useApi } from '../api/query.ts'
 import { Icon } from '../parts/Icon.tsx'
 import { PageHead, RowLink, Tags } from '../parts/layout.tsx'
-import { Empty, Loaded, Stale } from '../parts/placeholders.tsx'
+import { Empty, Stale } from '../parts/placeholders.tsx'
 import { type Column, Table } from '../parts/Table.tsx'
 import { link } from '../router.ts'
 import { Ago } from '../time/Time.tsx'
@@ -70,16 +70,18 @@ export function useWorkers() {
 }
 
 interface WorkerTableProps {
-  readonly workers: readonly Worker[]
-  readonly isShort?: boolean
+  readonly query: ReturnType<typeof useWorkers>
+  readonly limit?: number
 }
 
-export function WorkerTable({ workers, isShort = false }: WorkerTableProps) {
+/** With a limit, only the columns for which the overview has room. */
+export function WorkerTable({ query, limit }: WorkerTableProps) {
   return (
     <Table
       label="Workers"
-      rows={workers}
-      columns={isShort ? shortColumns : columns}
+      query={query}
+      rows={query.data?.items.slice(0, limit)}
+      columns={limit === undefined ? columns : shortColumns}
       empty={<Empty title="No workers">No jobs are submitted or run until a process calls start().</Empty>}
     />
   )
@@ -91,9 +93,7 @@ export function WorkersPage() {
     <>
       <PageHead title="Workers" />
       <Stale query={workers} />
-      <Loaded query={workers} rows={3}>
-        {({ items }) => <WorkerTable workers={items} />}
-      </Loaded>
+      <WorkerTable query={workers} />
     </>
   )
 }

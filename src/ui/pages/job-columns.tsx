@@ -33,7 +33,7 @@ export const stateColumn: Column<ListedJob> = { title: 'State', cell: (job) => <
 export const attemptColumn: Column<ListedJob> = {
   title: 'Attempt',
   isNumber: true,
-  cell: ({ attempt }) => (attempt === 0 ? <span class="none">–</span> : attempt),
+  cell: ({ attempt }) => (attempt === 0 ? null : attempt),
 }
 
 export const tookColumn: Column<ListedJob> = {

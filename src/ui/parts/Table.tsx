@@ -1,9 +1,12 @@
 import type { ComponentChildren } from 'preact'
 import { useRef, useState } from 'preact/hooks'
+import type { Query } from '../api/query.ts'
+import { Pending } from './placeholders.tsx'
 
 export interface Column<Row> {
   /** With a leading `#`, the title is hidden, and only screen readers announce it. */
   readonly title: string
+  /** Null is shown as a dash. */
   readonly cell: (row: Row) => ComponentChildren
   readonly isNumber?: boolean
   readonly isWide?: boolean
@@ -24,18 +27,19 @@ interface Identified {
 
 interface TableProps<Row extends Identified> {
   readonly label: string
-  readonly rows: readonly Row[]
+  readonly query: Query<unknown>
+  /** Undefined until the response to the query arrives. */
+  readonly rows: readonly Row[] | undefined
   readonly columns: readonly Column<Row>[]
-  /** Identifies the filter and the page. When this changes, all rows change at once. */
-  readonly view?: string
   readonly selection?: Selection | undefined
   readonly empty: ComponentChildren
 }
 
 export function Table<Row extends Identified>(props: TableProps<Row>) {
-  const { label, rows, columns, view = '', selection, empty } = props
+  const { label, query, rows, columns, selection, empty } = props
   const [isHeld, setHeld] = useState(false)
-  const { shown, isGone, waiting, showAll } = useHeldRows(rows, view, isHeld)
+  const { shown, isGone, waiting, showAll } = useHeldRows(rows ?? [], query.key, isHeld)
+  if (rows === undefined) return <Pending query={query} rows={3} />
   if (rows.length === 0) return <>{empty}</>
   return (
     <div
@@ -83,7 +87,7 @@ export function Table<Row extends Identified>(props: TableProps<Row>) {
                   class={classOf(column)}
                   data-label={isHidden(column) ? undefined : column.title}
                 >
-                  {column.cell(row)}
+                  {column.cell(row) ?? <span class="none">–</span>}
                 </td>
               ))}
             </tr>
@@ -95,20 +99,20 @@ export function Table<Row extends Identified>(props: TableProps<Row>) {
 }
 
 /** While the pointer or the focus is in the table, no row moves, and new rows wait behind a button. */
-function useHeldRows<Row extends Identified>(rows: readonly Row[], view: string, isHeld: boolean) {
+function useHeldRows<Row extends Identified>(rows: readonly Row[], key: string, isHeld: boolean) {
   const [, showNew] = useState(0)
-  const before = useRef({ view, rows })
+  const before = useRef({ key, rows })
   const fresh = new Map(rows.map((row) => [row.id, row]))
-  const keeps = isHeld && before.current.view === view && before.current.rows.length > 0
+  const keeps = isHeld && before.current.key === key && before.current.rows.length > 0
   const shown = keeps ? before.current.rows.map((row) => fresh.get(row.id) ?? row) : rows
-  before.current = { view, rows: shown }
+  before.current = { key, rows: shown }
   const known = new Set(shown.map(({ id }) => id))
   return {
     shown,
     isGone: (id: string) => !fresh.has(id),
     waiting: rows.filter((row) => !known.has(row.id)).length,
     showAll: () => {
-      before.current = { view, rows: [] }
+      before.current = { key, rows: [] }
       showNew((times) => times + 1)
     },
   }

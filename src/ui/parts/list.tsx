@@ -6,7 +6,7 @@ import { link, query, segments, setQuery } from '../router.ts'
 import { count } from '../time/format.ts'
 import { Button, IconButton } from './Button.tsx'
 import { Icon, type IconName } from './Icon.tsx'
-import { Loaded, Stale } from './placeholders.tsx'
+import { Stale } from './placeholders.tsx'
 import { type Column, Table } from './Table.tsx'
 
 const TYPING_MS = 250
@@ -93,15 +93,15 @@ interface ListProps<Row extends { readonly id: string }> {
   readonly query: Query<PageOf<Row>>
   readonly title: string
   readonly columns: readonly Column<Row>[]
-  readonly view: string
   readonly empty: ComponentChildren
   readonly actions: readonly BulkAction[]
   readonly children?: ComponentChildren
 }
 
 export function List<Row extends { readonly id: string }>(props: ListProps<Row>) {
-  const { query, title, columns, view, empty, actions, children } = props
+  const { query, title, columns, empty, actions, children } = props
   const [ids, change] = useState<ReadonlySet<string>>(new Set())
+  const { data } = query
   const clear = () => change(new Set())
   const perform = async (run: BulkAction['run']) => {
     if (await run([...ids])) clear()
@@ -109,22 +109,16 @@ export function List<Row extends { readonly id: string }>(props: ListProps<Row>)
   return (
     <>
       <Stale query={query} />
-      <Loaded query={query}>
-        {(page) => (
-          <>
-            <Table
-              label={title}
-              rows={page.items}
-              columns={columns}
-              view={view}
-              selection={actions.length > 0 ? { ids, change } : undefined}
-              empty={empty}
-            />
-            <Pager of={page} what={title.toLowerCase()} />
-            {page.items.length > 0 && children}
-          </>
-        )}
-      </Loaded>
+      <Table
+        label={title}
+        query={query}
+        rows={data?.items}
+        columns={columns}
+        selection={actions.length > 0 ? { ids, change } : undefined}
+        empty={empty}
+      />
+      {data !== undefined && <Pager of={data} what={title.toLowerCase()} />}
+      {data !== undefined && data.items.length > 0 && children}
       {ids.size > 0 && (
         <div class="row bulk" role="region" aria-label={`Selected ${title.toLowerCase()}`}>
           <span>{count(ids.size)} selected</span>

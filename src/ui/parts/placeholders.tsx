@@ -7,13 +7,16 @@ import { Icon } from './Icon.tsx'
 
 interface LoadedProps<Content> {
   readonly query: Query<Content>
-  readonly rows?: number
+  readonly rows?: number | undefined
   readonly children: (data: Content) => ComponentChildren
 }
 
-export function Loaded<Content>({ query, rows = 8, children }: LoadedProps<Content>) {
-  const { data, error, reload } = query
-  if (data !== undefined) return <>{children(data)}</>
+export function Loaded<Content>({ query, rows, children }: LoadedProps<Content>) {
+  if (query.data !== undefined) return <>{children(query.data)}</>
+  return <Pending query={query} rows={rows} />
+}
+
+export function Pending({ query: { error, reload }, rows = 8 }: Omit<LoadedProps<unknown>, 'children'>) {
   if (error !== undefined) return <Failure error={error} onRetry={reload} />
   return (
     <div class="loading" role="status" aria-label="Loading">
