@@ -42,9 +42,13 @@ export function go(to: string, mode: 'push' | 'replace' = 'push'): void {
   }
 }
 
-/** A new filter begins on its first page. */
+/** A link to this page with other query parameters. A new filter begins on its first page. */
+export function linkHere(changes: Values): string {
+  return link(segments.value, { ...query.value, after: undefined, ...changes })
+}
+
 export function setQuery(changes: Values, mode: 'push' | 'replace' = 'push'): void {
-  go(link(segments.value, { ...query.value, after: undefined, ...changes }), mode)
+  go(linkHere(changes), mode)
 }
 
 export function startRouter(): void {

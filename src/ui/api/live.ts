@@ -13,6 +13,10 @@ export const liveState = signal<LiveState>('connecting')
 export const connections = signal(0)
 export const following = signal(true)
 
+export function toggleFollowing(): void {
+  following.value = !following.value
+}
+
 const FIRST_WAIT_MS = 500
 const LONGEST_WAIT_MS = 10_000
 /** The server sends pings more often than this. */

@@ -6,7 +6,7 @@ import { useApi } from '../api/query.ts'
 import { Button } from '../parts/Button.tsx'
 import { Hint, Wrong } from '../parts/Hint.tsx'
 import { InstantInput } from '../parts/InstantInput.tsx'
-import { Crumb } from '../parts/layout.tsx'
+import { PageHead } from '../parts/layout.tsx'
 import { Empty, Loaded } from '../parts/placeholders.tsx'
 import { Select } from '../parts/Select.tsx'
 import { TimerField } from '../parts/TimerField.tsx'
@@ -37,14 +37,12 @@ interface Edited {
 }
 
 export function NewSchedule() {
-  const title = 'New schedule'
-  return isForbidden() ? <Forbidden title={title} /> : <Form title={title} edited={null} />
+  return <Form title="New schedule" edited={null} />
 }
 
 export function EditSchedule({ id }: { readonly id: string }) {
   const query = useApi('/api/v1/schedules/{id}', { path: { id } }, [])
   const title = `Edit ${id}`
-  if (isForbidden()) return <Forbidden title={title} />
   return (
     <>
       {query.data === undefined && <h1 tabIndex={-1}>{title}</h1>}
@@ -53,10 +51,6 @@ export function EditSchedule({ id }: { readonly id: string }) {
       </Loaded>
     </>
   )
-}
-
-function isForbidden(): boolean {
-  return session.value !== null && !mayEdit.value
 }
 
 function Forbidden({ title }: { readonly title: string }) {
@@ -118,6 +112,7 @@ function Form({ title, edited: newest }: { readonly title: string; readonly edit
       setSending(false)
     }
   }
+  if (session.value !== null && !mayEdit.value) return <Forbidden title={title} />
   const form = { entries, errors, isNew, set }
   return (
     <form
@@ -128,8 +123,7 @@ function Form({ title, edited: newest }: { readonly title: string; readonly edit
         void submit()
       }}
     >
-      <Crumb to="Schedules" />
-      <h1 tabIndex={-1}>{title}</h1>
+      <PageHead title={title} crumb="Schedules" />
       {edited !== null && edited.schedule.declaredBy !== null && (
         <Hint>
           The set '{edited.schedule.declaredBy}' declares this schedule in code, and the next deployment

@@ -23,7 +23,7 @@ function linkTo({ error, lastJobId }: FailureGroup, filter: Filter): string {
 const columns = (filter: Filter): readonly Column<FailureGroup>[] => [
   {
     title: 'Error',
-    isMain: true,
+    kind: 'main',
     cell: (group) => (
       <a class="row-link clip" href={linkTo(group, filter)}>
         {group.error === '' ? 'no error message' : group.error}
@@ -36,7 +36,7 @@ const columns = (filter: Filter): readonly Column<FailureGroup>[] => [
   },
   {
     title: 'Jobs',
-    isNumber: true,
+    kind: 'number',
     cell: (group) => <a href={linkTo(group, filter)}>{count(group.jobs)}</a>,
   },
   {

@@ -14,14 +14,14 @@ const columns = (timerZone: string): readonly Column<ListedJob>[] => [
   stateColumn,
   {
     title: 'Slot',
-    isMain: true,
+    kind: 'main',
     cell: ({ id, slot, submittedAt: submitted }) => (
       <a class="row-link" href={link(['jobs', id])}>
         <At at={slot ?? submitted} own={timerZone} />
       </a>
     ),
   },
-  { title: 'Run', isNumber: true, cell: ({ run }) => (run === null ? null : count(run)) },
+  { title: 'Run', kind: 'number', cell: ({ run }) => (run === null ? null : count(run)) },
   attemptColumn,
   tookColumn,
   { title: 'Ended', cell: ({ finishedAt }) => <Ago at={finishedAt} own={timerZone} /> },

@@ -13,17 +13,15 @@ import { mayOperate } from '../session.ts'
 import { At, Took } from '../time/Time.tsx'
 import { count } from '../time/format.ts'
 import { JobTook, outcome } from './job-columns.tsx'
-import { Log, useLog } from './Log.tsx'
+import { Log } from './Log.tsx'
 import type { ComponentChildren } from 'preact'
 import { Icon, type IconName } from '../parts/Icon.tsx'
 
 export function JobPage({ id }: { readonly id: string }) {
   const query = useApi('/api/v1/jobs/{id}', { path: { id } }, ['jobs'])
-  const job = query.data
-  const { lines, log } = useLog(id, job?.state === 'running')
   return (
     <>
-      {job === undefined ? <h1 tabIndex={-1}>Job</h1> : <Head job={job} />}
+      {query.data === undefined ? <h1 tabIndex={-1}>Job</h1> : <Head job={query.data} />}
       <Stale query={query} />
       <Loaded query={query}>
         {(job) => (
@@ -38,7 +36,7 @@ export function JobPage({ id }: { readonly id: string }) {
                     </pre>
                   </Section>
                 )}
-                <Log lines={lines} log={log} isRunning={job.state === 'running'} />
+                <Log id={id} isRunning={job.state === 'running'} />
                 <Section title="Args">
                   <Json value={job.args} label="Args" />
                 </Section>

@@ -17,7 +17,7 @@ const LINES_PER_REQUEST = 1000
 /** Maximum number of lines that are drawn; the API returns all of them. */
 const MAX_LINES = 2000
 
-export function useLog(id: string, isRunning: boolean) {
+function useLog(id: string, isRunning: boolean) {
   const [lines, setLines] = useState<readonly LogLine[]>([])
   // Only new lines are requested, because the query names the last known line.
   const query = { after: lines.at(-1)?.id ?? 0, limit: LINES_PER_REQUEST }
@@ -31,9 +31,8 @@ export function useLog(id: string, isRunning: boolean) {
   return { lines, log }
 }
 
-type LogProps = ReturnType<typeof useLog> & { readonly isRunning: boolean }
-
-export function Log({ lines, log, isRunning }: LogProps) {
+export function Log({ id, isRunning }: { readonly id: string; readonly isRunning: boolean }) {
+  const { lines, log } = useLog(id, isRunning)
   const box = useRef<HTMLOListElement>(null)
   const isAtEnd = useRef(true)
   useEffect(() => {

@@ -10,7 +10,7 @@ import { link } from '../router.ts'
 import { isScoped } from '../session.ts'
 import { now, zone } from '../time/clock.ts'
 import { Ago, Took } from '../time/Time.tsx'
-import { count, DAY_MS, HOUR_MS, MINUTE_MS, wall } from '../time/format.ts'
+import { count, counted, DAY_MS, HOUR_MS, MINUTE_MS, wall } from '../time/format.ts'
 import { Errors } from './Errors.tsx'
 import { Freezes, NeedsAttention } from './Notices.tsx'
 import { useWorkers, WorkerTable } from './Workers.tsx'
@@ -80,7 +80,7 @@ function Figure({ state, name = state, counts, href }: FigureProps) {
 const columns: readonly Column<ListedJob>[] = [
   {
     title: 'Job',
-    isMain: true,
+    kind: 'main',
     cell: ({ id, task, scheduleId, subject }) => (
       <>
         <RowLink href={link(['jobs', id])}>{task}</RowLink>
@@ -88,7 +88,7 @@ const columns: readonly Column<ListedJob>[] = [
       </>
     ),
   },
-  { title: 'For', isNumber: true, cell: ({ startedAt }) => <Took from={startedAt} to={null} /> },
+  { title: 'For', kind: 'number', cell: ({ startedAt }) => <Took from={startedAt} to={null} /> },
   {
     title: 'Progress',
     cell: ({ progress }) => {
@@ -184,7 +184,7 @@ function Chart({ from, runs }: { readonly from: number; readonly runs: Upcoming[
   return (
     <div class="hour" role="group" aria-label="Runs by minute">
       {minutes.map((number, minute) => {
-        const words = `${timeOf(minute)}: ${count(number)} ${number === 1 ? 'run' : 'runs'}`
+        const words = `${timeOf(minute)}: ${counted(number, 'run')}`
         return (
           <a
             key={minute}

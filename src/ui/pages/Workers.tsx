@@ -27,7 +27,7 @@ const columns: readonly Column<Worker>[] = [
   },
   {
     title: 'Worker',
-    isMain: true,
+    kind: 'main',
     cell: ({ id, name, host, pid }) => (
       <>
         <RowLink href={jobsOf(id)}>{name}</RowLink>
@@ -39,10 +39,10 @@ const columns: readonly Column<Worker>[] = [
   },
   { title: 'Heartbeat', cell: ({ heartbeatAt }) => <Ago at={heartbeatAt} /> },
   { title: 'Started', cell: ({ startedAt }) => <Ago at={startedAt} /> },
-  { title: 'Runs', isNumber: true, cell: ({ id, running }) => <a href={jobsOf(id)}>{count(running)}</a> },
+  { title: 'Runs', kind: 'number', cell: ({ id, running }) => <a href={jobsOf(id)}>{count(running)}</a> },
   {
     title: 'Tasks',
-    isWide: true,
+    kind: 'wide',
     cell: ({ tasks }) =>
       tasks.length === 0 ? (
         <span class="quiet">none: it only submits jobs</span>
@@ -52,7 +52,7 @@ const columns: readonly Column<Worker>[] = [
   },
   {
     title: 'Declared sets',
-    isOptional: true,
+    kind: 'no-phone',
     cell: ({ sets }) => (
       <Tags
         names={Object.keys(sets)}

@@ -32,19 +32,19 @@ export const stateColumn: Column<ListedJob> = { title: 'State', cell: (job) => <
 
 export const attemptColumn: Column<ListedJob> = {
   title: 'Attempt',
-  isNumber: true,
+  kind: 'number',
   cell: ({ attempt }) => (attempt === 0 ? null : attempt),
 }
 
 export const tookColumn: Column<ListedJob> = {
   title: 'Took',
-  isNumber: true,
+  kind: 'number',
   cell: (job) => <JobTook job={job} />,
 }
 
 export const outcomeColumn: Column<ListedJob> = {
   title: 'What happened',
-  isWide: true,
+  kind: 'wide',
   cell: (job) => (
     <span class={job.state === 'failed' ? 'clip bad' : 'clip quiet'}>
       {job.state === 'waiting' && job.runAt !== null ? (

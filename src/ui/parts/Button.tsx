@@ -1,8 +1,10 @@
-import type { ComponentChildren } from 'preact'
+import type { RenderableProps } from 'preact'
 import { Icon, type IconName } from './Icon.tsx'
 
-/** Either a link or a function. */
-interface Action {
+interface ButtonProps {
+  readonly label: string
+  readonly icon?: IconName
+  /** Either a link or a function. */
   readonly href?: string
   readonly onClick?: () => unknown
   readonly kind?: 'primary' | 'danger' | 'link' | 'plain' | 'plain no-phone' | undefined
@@ -11,12 +13,6 @@ interface Action {
   readonly autoFocus?: boolean
   readonly 'aria-label'?: string
   readonly 'aria-current'?: 'true' | 'date' | undefined
-  readonly children?: ComponentChildren
-}
-
-interface ButtonProps extends Action {
-  readonly label: string
-  readonly icon?: IconName
 }
 
 export function Button({ label, icon, ...action }: ButtonProps) {
@@ -39,6 +35,8 @@ export function IconButton({ label, icon, ...action }: ButtonProps & { readonly 
     </Clickable>
   )
 }
+
+type Action = RenderableProps<Omit<ButtonProps, 'label' | 'icon'>>
 
 function Clickable({ href, onClick, kind, ...attributes }: Action) {
   if (href !== undefined) return <a class={`button ${kind ?? ''}`} href={href} {...attributes} />

@@ -4,16 +4,13 @@ import type { Query } from '../api/query.ts'
 import { Pending } from './placeholders.tsx'
 
 export interface Column<Row> {
-  /** With a leading `#`, the title is hidden, and only screen readers announce it. */
   readonly title: string
+  /** Whether only screen readers announce the title. */
+  readonly isTitleHidden?: boolean
   /** Null is shown as a dash. */
   readonly cell: (row: Row) => ComponentChildren
-  readonly isNumber?: boolean
-  readonly isWide?: boolean
-  /** Whether the column identifies the row: it is then wide, and the first line on a phone. */
-  readonly isMain?: boolean
-  /** Whether to omit the column on a phone, where other columns are labelled values below the main one. */
-  readonly isOptional?: boolean
+  /** The main column identifies the row. On a phone, it is the first line, with labelled values below it. */
+  readonly kind?: 'main' | 'wide' | 'number' | 'no-phone'
 }
 
 interface Selection {
@@ -65,9 +62,9 @@ export function Table<Row extends Identified>(props: TableProps<Row>) {
                 <SelectAll ids={shown.map(({ id }) => id)} selection={selection} />
               </th>
             )}
-            {columns.map((column) => (
-              <th key={column.title} role="columnheader" scope="col" class={classOf(column)}>
-                {isHidden(column) ? <span class="hidden">{column.title.slice(1)}</span> : column.title}
+            {columns.map(({ title, isTitleHidden, kind }) => (
+              <th key={title} role="columnheader" scope="col" class={kind}>
+                {isTitleHidden === true ? <span class="hidden">{title}</span> : title}
               </th>
             ))}
           </tr>
@@ -80,14 +77,9 @@ export function Table<Row extends Identified>(props: TableProps<Row>) {
                   <SelectRow id={row.id} selection={selection} />
                 </td>
               )}
-              {columns.map((column) => (
-                <td
-                  key={column.title}
-                  role="cell"
-                  class={classOf(column)}
-                  data-label={isHidden(column) ? undefined : column.title}
-                >
-                  {column.cell(row) ?? <span class="none">–</span>}
+              {columns.map(({ title, kind, cell }) => (
+                <td key={title} role="cell" class={kind} data-label={title}>
+                  {cell(row) ?? <span class="none">–</span>}
                 </td>
               ))}
             </tr>
@@ -139,14 +131,4 @@ function SelectRow({ id, selection }: { readonly id: string; readonly selection:
     change(next)
   }
   return <input type="checkbox" aria-label={`Select ${id}`} checked={ids.has(id)} onChange={toggle} />
-}
-
-function isHidden({ title }: Column<never>): boolean {
-  return title.startsWith('#')
-}
-
-function classOf({ isNumber, isWide, isMain, isOptional }: Column<never>): string | undefined {
-  const classes = { number: isNumber, wide: isWide ?? isMain, first: isMain, 'no-phone': isOptional }
-  const names = Object.entries(classes).flatMap(([name, isOn]) => (isOn === true ? [name] : []))
-  return names.join(' ') || undefined
 }

@@ -13,7 +13,11 @@ export function PageHead({ title, crumb, beside, below, children }: PageHeadProp
   return (
     <header class="head">
       <div>
-        {crumb !== undefined && <Crumb to={crumb} />}
+        {crumb !== undefined && (
+          <a class="crumb" href={link([crumb.toLowerCase()])}>
+            {crumb}
+          </a>
+        )}
         <div class="row title-line">
           <h1 tabIndex={-1}>{title}</h1>
           {beside}
@@ -22,14 +26,6 @@ export function PageHead({ title, crumb, beside, below, children }: PageHeadProp
       </div>
       <div class="row">{children}</div>
     </header>
-  )
-}
-
-export function Crumb({ to }: { readonly to: 'Schedules' | 'Jobs' }) {
-  return (
-    <a class="crumb" href={link([to.toLowerCase()])}>
-      {to}
-    </a>
   )
 }
 

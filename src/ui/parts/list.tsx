@@ -2,17 +2,16 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { JobCounts, JobPage } from '../api/generated/api.ts'
 import type { Query } from '../api/query.ts'
-import { link, query, segments, setQuery } from '../router.ts'
+import { link, linkHere, query, setQuery } from '../router.ts'
 import { count } from '../time/format.ts'
 import { Button, IconButton } from './Button.tsx'
 import { Icon, type IconName } from './Icon.tsx'
-import { Stale } from './placeholders.tsx'
+import { Empty, Stale } from './placeholders.tsx'
 import { type Column, Table } from './Table.tsx'
 
 const TYPING_MS = 250
 const PAGE_SIZE = 50
 
-/** A text field whose value is written to the address when the user stops typing. */
 export function Search({ name = 'q', label }: { readonly name?: string; readonly label: string }) {
   const value = query.value[name] ?? ''
   const [text, setText] = useState(value)
@@ -93,34 +92,38 @@ interface ListProps<Row extends { readonly id: string }> {
   readonly query: Query<PageOf<Row>>
   readonly title: string
   readonly columns: readonly Column<Row>[]
+  /** Shown if the list is empty without a filter. */
   readonly empty: ComponentChildren
   readonly actions: readonly BulkAction[]
   readonly children?: ComponentChildren
 }
 
 export function List<Row extends { readonly id: string }>(props: ListProps<Row>) {
-  const { query, title, columns, empty, actions, children } = props
+  const { query: list, title, columns, empty, actions, children } = props
   const [ids, change] = useState<ReadonlySet<string>>(new Set())
-  const { data } = query
+  const { data } = list
+  const what = title.toLowerCase()
+  const { order: _, ...filters } = query.value
+  const isFiltered = Object.keys(filters).length > 0
   const clear = () => change(new Set())
   const perform = async (run: BulkAction['run']) => {
     if (await run([...ids])) clear()
   }
   return (
     <>
-      <Stale query={query} />
+      <Stale query={list} />
       <Table
         label={title}
-        query={query}
+        query={list}
         rows={data?.items}
         columns={columns}
         selection={actions.length > 0 ? { ids, change } : undefined}
-        empty={empty}
+        empty={isFiltered ? <NoMatches what={what} hasMore={typeof data?.next === 'string'} /> : empty}
       />
-      {data !== undefined && <Pager of={data} what={title.toLowerCase()} />}
+      {data !== undefined && <Pager of={data} what={what} />}
       {data !== undefined && data.items.length > 0 && children}
       {ids.size > 0 && (
-        <div class="row bulk" role="region" aria-label={`Selected ${title.toLowerCase()}`}>
+        <div class="row bulk" role="region" aria-label={`Selected ${what}`}>
           <span>{count(ids.size)} selected</span>
           {actions.map(({ label, isDangerous, run }) => (
             <Button
@@ -137,6 +140,15 @@ export function List<Row extends { readonly id: string }>(props: ListProps<Row>)
   )
 }
 
+function NoMatches({ what, hasMore }: { readonly what: string; readonly hasMore: boolean }) {
+  return (
+    <Empty title={`No matching ${what}`}>
+      {hasMore && <p>Only some {what} were searched. The next page searches further.</p>}
+      <a href={link([what])}>Show all {what}</a>
+    </Empty>
+  )
+}
+
 interface StateCountsProps {
   readonly names: readonly IconName[]
   readonly counts: JobCounts | undefined
@@ -146,11 +158,9 @@ interface StateCountsProps {
 
 export function StateCounts({ names, counts, entry }: StateCountsProps) {
   const chosen = query.value[entry]
-  const at = (value: string | undefined) =>
-    link(segments.value, { ...query.value, after: undefined, [entry]: value })
   return (
     <nav class="row counts" aria-label={`By ${entry}`}>
-      <a href={at(undefined)} aria-current={chosen === undefined ? 'true' : undefined}>
+      <a href={linkHere({ [entry]: undefined })} aria-current={chosen === undefined ? 'true' : undefined}>
         all
       </a>
       {names.map((name) => {
@@ -158,7 +168,7 @@ export function StateCounts({ names, counts, entry }: StateCountsProps) {
         return (
           <a
             key={name}
-            href={at(name)}
+            href={linkHere({ [entry]: name })}
             aria-current={chosen === name ? 'true' : undefined}
             class={number === 0 && counts !== undefined ? 'zero' : undefined}
           >
@@ -189,9 +199,9 @@ function Pager({ of, what }: { readonly of: PageOf<unknown>; readonly what: stri
         {total === null ? ` ${what} found so far` : ` of ${totalText(total)} ${what}`}
       </span>
       {starts.length > 0 && (
-        <IconButton icon="left" label="Previous page" href={pageAfter(starts.slice(0, -1))} />
+        <IconButton icon="left" label="Previous page" href={pageLink(starts.slice(0, -1))} />
       )}
-      {next !== null && <IconButton icon="right" label="Next page" href={pageAfter([...starts, next])} />}
+      {next !== null && <IconButton icon="right" label="Next page" href={pageLink([...starts, next])} />}
     </nav>
   )
 }
@@ -201,8 +211,8 @@ export function totalText(total: number): string {
   return total === 1000 ? '1,000+' : count(total)
 }
 
-function pageAfter(starts: readonly string[]): string {
-  return link(segments.value, { ...query.value, after: starts.join('\n') })
+function pageLink(starts: readonly string[]): string {
+  return linkHere({ after: starts.join('\n') })
 }
 
 /** From the second page to this one. The address contains all of them, so that the user can go back. */

@@ -18,7 +18,6 @@ export function setServerTime(at: Date): void {
 }
 
 const isUtc = signal(load(ZONE) === 'UTC')
-/** The zone of all times on the page, except for a timer that names another zone. */
 export const zone = computed(() => (isUtc.value ? 'UTC' : myZone))
 
 export function toggleZone(): void {

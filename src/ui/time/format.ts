@@ -32,6 +32,11 @@ export function count(value: number): string {
   return value.toLocaleString('en-US').replaceAll(',', ' ')
 }
 
+/** `1 job`, `2 jobs` */
+export function counted(value: number, noun: string): string {
+  return `${count(value)} ${noun}${value === 1 ? '' : 's'}`
+}
+
 /**
  * The instant at which a clock in a zone shows a time such as `2026-03-27T09:00`. A repeated time means its first
  * occurrence. A skipped time is interpreted with the offset from before the change: 02:30 means 03:30. The result of
