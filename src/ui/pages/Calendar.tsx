@@ -242,7 +242,7 @@ interface CalendarHourProps {
   readonly ended: Readonly<Record<string, number>>
 }
 
-export function CalendarHour({ at, filter, ended }: CalendarHourProps) {
+function CalendarHour({ at, filter, ended }: CalendarHourProps) {
   const start = new Date(at)
   const end = new Date(start.getTime() + HOUR_MS)
   const isPast = end <= now.value

@@ -137,7 +137,7 @@ interface Step {
   readonly at: string | null
 }
 
-export function JobTimeline({ job }: { readonly job: Job }) {
+function JobTimeline({ job }: { readonly job: Job }) {
   const query = useApi('/api/v1/jobs/{id}/attempts', { path: { id: job.id } }, ['jobs'])
   return (
     <Loaded query={query} rows={3}>

@@ -7,8 +7,6 @@ import { Empty, Loaded } from '../parts/placeholders.tsx'
 import { zone } from '../time/clock.ts'
 import { exact, wall } from '../time/format.ts'
 
-export type LogLine = LogLines['items'][number]
-
 /** The list follows new lines while it is scrolled this close to its end. */
 const NEAR_PX = 40
 /** The server does not report new lines as changes. */
@@ -18,7 +16,7 @@ const LINES_PER_REQUEST = 1000
 const MAX_LINES = 2000
 
 function useLog(id: string, isRunning: boolean) {
-  const [lines, setLines] = useState<readonly LogLine[]>([])
+  const [lines, setLines] = useState<LogLines['items']>([])
   // Only new lines are requested, because the query names the last known line.
   const query = { after: lines.at(-1)?.id ?? 0, limit: LINES_PER_REQUEST }
   const everyMs = isRunning ? POLL_MS : undefined

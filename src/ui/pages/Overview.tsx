@@ -150,7 +150,7 @@ const LISTED = 6
 /** The full height of the chart represents at least this many runs. */
 const LEAST_HEIGHT = 4
 
-export function NextHour() {
+function NextHour() {
   // Starts at the full minute, so that the request does not change with each second.
   const from = Math.floor(now.value.getTime() / MINUTE_MS) * MINUTE_MS
   const query = {

@@ -173,7 +173,7 @@ const WIDTH = 6
 const HEIGHT = 20
 const SHOWN = 20
 
-export function Sparkline({ schedule: { id, runs = [] } }: { readonly schedule: ListedSchedule }) {
+function Sparkline({ schedule: { id, runs = [] } }: { readonly schedule: ListedSchedule }) {
   if (runs.length === 0) return <span class="none">–</span>
   const shown = runs.toReversed()
   const longest = Math.max(1, ...shown.map(tookMs))
