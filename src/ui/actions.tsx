@@ -1,10 +1,9 @@
-/** Runs users' actions on schedules and jobs: asks for confirmation where needed, and reports the result. */
 import { api, contentOf, OfflineError } from './api/client.ts'
 import type { Job, JobsAction, JobsActionAnswer } from './api/generated/api.ts'
 import { notify } from './api/live.ts'
 import { ask, type Question } from './parts/dialog.tsx'
 import { toast, toastError } from './parts/toast.tsx'
-import { count } from './time/format.ts'
+import { count, counted } from './time/format.ts'
 
 export type ScheduleAction = 'pause' | 'resume' | 'run' | 'reset'
 export type BulkJobAction = 'retry' | 'cancel'
@@ -20,10 +19,7 @@ const DONE: Readonly<Record<ScheduleAction, string>> = {
 const CONCURRENCY = 4
 const NAMES_SHOWN = 8
 
-/**
- * Asks for confirmation if there is a question, runs the action, shows its error, and refreshes the page.
- * @returns whether it was done
- */
+/** @returns whether the action was done: false if the user declines or it fails */
 export async function perform(action: () => Promise<unknown>, question?: Question): Promise<boolean> {
   if (question !== undefined && !(await ask(question))) return false
   try {
@@ -49,7 +45,7 @@ export function actOn(id: string, action: ScheduleAction): Promise<boolean> {
 }
 
 export function actOnMany(ids: readonly string[], action: ScheduleAction, label: string): Promise<boolean> {
-  const title = `${label}: ${countOf(ids, 'schedule')}?`
+  const title = `${label}: ${counted(ids.length, 'schedule')}?`
   return perform(
     async () => {
       let done = 0
@@ -73,7 +69,7 @@ export function actOnMany(ids: readonly string[], action: ScheduleAction, label:
 export function removeSchedules(ids: readonly string[], declaredBy: string | null = null): Promise<boolean> {
   const [only] = ids
   const isOne = ids.length === 1 && only !== undefined
-  const names = isOne ? only : countOf(ids, 'schedule')
+  const names = isOne ? only : counted(ids.length, 'schedule')
   const body = (
     <>
       {!isOne && <Names ids={ids} />}
@@ -142,11 +138,10 @@ export function actOnJobs(ids: readonly string[], action: BulkJobAction): Promis
       const answer = await contentOf(api.POST(`/api/v1/jobs/${action}`, { body: { ids: [...ids] } }))
       reportJobs(label, ids.length, answer)
     },
-    { ...question, title: `${label} ${countOf(ids, 'job')}?`, action: `${label} jobs` },
+    { ...question, title: `${label} ${counted(ids.length, 'job')}?`, action: `${label} jobs` },
   )
 }
 
-/** Retries or cancels all jobs that match a filter, after a confirmation that shows their number. */
 export function actOnMatching(
   filter: NonNullable<JobsAction['filter']>,
   action: BulkJobAction,
@@ -182,10 +177,6 @@ function report(label: string, asked: number, done: number, errors: readonly str
   const [first] = errors
   if (first !== undefined) toastError(`${label}: ${count(errors.length)} refused. ${first}`)
   else if (done === 0) toastError(`${label}: nothing to do`)
-}
-
-function countOf(ids: readonly string[], noun: string): string {
-  return `${count(ids.length)} ${noun}${ids.length === 1 ? '' : 's'}`
 }
 
 function Names({ ids }: { readonly ids: readonly string[] }) {

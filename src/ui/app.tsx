@@ -1,6 +1,6 @@
 import { Fragment, type FunctionComponent } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
-import { following, type LiveState, liveState } from './api/live.ts'
+import { useEffect, useRef } from 'preact/hooks'
+import { following, type LiveState, liveState, toggleFollowing } from './api/live.ts'
 import { helpShown, KEYS, keysOn, setKeys } from './keyboard.ts'
 import { CalendarPage } from './pages/Calendar.tsx'
 import { EditSchedule, NewSchedule } from './pages/EditSchedule.tsx'
@@ -77,9 +77,7 @@ function Tools() {
         class={`plain live is-${liveState.value}`}
         title={meaning}
         aria-pressed={!following.value}
-        onClick={() => {
-          following.value = !following.value
-        }}
+        onClick={toggleFollowing}
       >
         <span class="dot" />
         {word}
@@ -138,13 +136,13 @@ function NotFound() {
 }
 
 function SignIn() {
-  const [token, setToken] = useState('')
+  const token = useRef<HTMLInputElement>(null)
   return (
     <form
       class="sheet"
       onSubmit={(event) => {
         event.preventDefault()
-        signIn(token.trim())
+        signIn(token.current?.value.trim() ?? '')
         location.reload()
       }}
     >
@@ -154,14 +152,7 @@ function SignIn() {
       </p>
       <div class="field">
         <label for="token">Token</label>
-        <input
-          id="token"
-          type="password"
-          autocomplete="current-password"
-          required
-          value={token}
-          onInput={(event) => setToken(event.currentTarget.value)}
-        />
+        <input id="token" ref={token} type="password" autocomplete="current-password" required />
       </div>
       <div class="field">
         <button class="primary" style={{ width: 'max-content' }}>

@@ -1,9 +1,6 @@
-/**
- * Keyboard shortcuts: `/` searches, `j` and `k` move through the rows, and `g` followed by a letter opens a page. They
- * are inactive in dialogs and while the user types, and can be turned off, because speech input also types letters.
- */
+/** Shortcuts can be turned off, because speech input also types letters. */
 import { signal } from '@preact/signals'
-import { following } from './api/live.ts'
+import { toggleFollowing } from './api/live.ts'
 import { go, link, PLACES } from './router.ts'
 import { load, save } from './storage.ts'
 
@@ -47,7 +44,7 @@ export function startKeyboard(): void {
         ?.querySelector<HTMLInputElement>('input[type="checkbox"]')
         ?.click()
     else if (event.key === 'n') go(link(['schedules', 'new']))
-    else if (event.key === 'l') following.value = !following.value
+    else if (event.key === 'l') toggleFollowing()
     else if (event.key === '?') helpShown.value = true
     else return
     event.preventDefault()

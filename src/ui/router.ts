@@ -1,7 +1,4 @@
-/**
- * The location of the page: the path below the base, and the query. The base is the document's base, so the page works
- * under any prefix; links in the markup are relative to it (`schedules/nightly?tab=history`).
- */
+/** Paths and links are relative to the document's base, so that the page works under any prefix. */
 import { computed, signal } from '@preact/signals'
 
 const base = new URL(document.baseURI)
@@ -18,14 +15,12 @@ export const segments = computed<readonly string[]>(() =>
     .map(decoded),
 )
 
-/** The query parameters in the address, without empty ones. */
 export const query = computed<Readonly<Record<string, string>>>(() =>
   Object.fromEntries([...url.value.searchParams].filter(([, value]) => value !== '')),
 )
 
 type Values = Readonly<Record<string, string | undefined>>
 
-/** A relative link to a page. Empty query parameters are omitted. */
 export function link(path: readonly string[], values: Values = {}): string {
   const params = new URLSearchParams()
   for (const [key, value = ''] of Object.entries(values)) if (value !== '') params.set(key, value)
@@ -47,9 +42,13 @@ export function go(to: string, mode: 'push' | 'replace' = 'push'): void {
   }
 }
 
-/** Changes query parameters and stays on the page; a new filter begins on its first page. */
+/** A link to this page with other query parameters. A new filter begins on its first page. */
+export function linkHere(changes: Values): string {
+  return link(segments.value, { ...query.value, after: undefined, ...changes })
+}
+
 export function setQuery(changes: Values, mode: 'push' | 'replace' = 'push'): void {
-  go(link(segments.value, { ...query.value, after: undefined, ...changes }), mode)
+  go(linkHere(changes), mode)
 }
 
 export function startRouter(): void {
@@ -74,7 +73,7 @@ function decoded(segment: string): string {
   }
 }
 
-/** The pages in the menu. `g` followed by the key opens the page. */
+/** `g` followed by the key opens the page. */
 const NAMES = ['overview', 'schedules', 'calendar', 'jobs', 'workers'] as const
 
 export const PLACES = NAMES.map((name) => ({

@@ -1,7 +1,4 @@
-/**
- * The user of this page, and the user's permissions. The server enforces them; the page only hides what they do not
- * allow.
- */
+/** The server enforces the user's permissions; the page only hides what they do not allow. */
 import { computed, signal } from '@preact/signals'
 import { api, contentOf } from './api/client.ts'
 import type { Me } from './api/generated/api.ts'
@@ -10,7 +7,6 @@ import { setServerTime } from './time/clock.ts'
 
 export const session = signal<Me | null>(null)
 
-/** Whether the user is limited to the rows of one owner. */
 export const isScoped = computed(() => {
   const scope = session.value?.scope
   return scope !== undefined && (scope.group !== null || scope.submitter !== null)
@@ -18,12 +14,10 @@ export const isScoped = computed(() => {
 
 /** Pause, resume, run now, cancel, retry. */
 export const mayOperate = computed(() => session.value !== null && session.value.role !== 'read')
-/** Create, change and delete schedules. */
 export const mayEdit = computed(() => session.value?.role === 'admin')
 /** Run a schedule with other args. */
 export const maySubmit = computed(() => session.value?.submit === true)
 
-/** Loads the session and the server's time, now and after each new connection. */
 export function startSession(): void {
   connections.subscribe(() => void loadSession())
 }

@@ -1,10 +1,9 @@
-/** The access token, typed into the page or taken from a sign-in link. The token lasts as long as the tab. */
+/** The token lasts as long as the tab. A sign-in link has it after #, which browsers never send to a server. */
 import { signal } from '@preact/signals'
 import { load, save } from './storage.ts'
 
 const TOKEN = 'kalends.token'
 
-/** The server requires a token, or rejected the one it received. */
 export const signInNeeded = signal(false)
 
 let token = load(TOKEN, 'sessionStorage')
@@ -28,10 +27,7 @@ export function startSignInLinks(): void {
   })
 }
 
-/**
- * A sign-in link carries the token after #, which browsers never send to a server. The token is immediately removed
- * from the address bar and the history, so that it is not shared with the address.
- */
+/** Removes the token from the address bar and the history, so that it is not shared with the address. */
 function signInByLink(): boolean {
   const [, value] = /^#token=([!-~]+)$/.exec(location.hash) ?? []
   if (value === undefined) return false

@@ -151,6 +151,20 @@ describe.each(wanted)('$kind', ({ fresh }) => {
     expect(await page.locator('tbody tr').first().getAttribute('data-id')).toBe('a')
   })
 
+  it('shows only matching rows after a click on a filter in the table', async ({ skip }) => {
+    const { application } = await start()
+    const { schedules } = application.kalends
+    await schedules.create({ id: 'a', task: task('quick'), timer: 'daily' })
+    await schedules.create({ id: 'b', task: task('slow'), timer: 'daily' })
+    const page = await opened(skip)
+    await page.goto(`${application.url}schedules`)
+    await page.getByRole('link', { name: 'slow' }).click()
+    await page.getByText('1–1 of 1 schedules').waitFor()
+    // The pointer is still over the table.
+    expect(await page.locator('tbody tr').count()).toBe(1)
+    expect(await page.locator('tbody tr').getAttribute('data-id')).toBe('b')
+  })
+
   it('follows the log and progress of a running job and cancels it', async ({ skip }) => {
     const { application } = await start()
     const id = await application.kalends.jobs.submit(task('slow'), { steps: 1000, ms: 100 })

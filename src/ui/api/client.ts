@@ -1,4 +1,3 @@
-/** The client for the REST API; its types are generated from the API's OpenAPI document. */
 import createClient, { type ClientPathsWithMethod, type MethodResponse } from 'openapi-fetch'
 import { accessToken, signInNeeded } from '../sign-in.ts'
 import type { paths, ProblemDetails } from './generated/api.ts'
@@ -15,7 +14,6 @@ export class ApiError extends Error {
     this.problem = problem
   }
 
-  /** The message of each field that was rejected. */
   get fields(): Readonly<Record<string, string>> {
     const { field, errors = field === undefined ? [] : [{ field, detail: this.message }] } = this.problem
     return Object.fromEntries(errors.map((error) => [error.field, error.detail]))

@@ -1,7 +1,4 @@
-/**
- * Changes on the server as they happen: server-sent events that name the topics to fetch again. They are read with
- * fetch, because EventSource cannot send a token.
- */
+/** Server-sent events that name the topics to fetch again, read with fetch: EventSource cannot send a token. */
 import { effect, signal } from '@preact/signals'
 import { createParser } from 'eventsource-parser'
 import { signInNeeded } from '../sign-in.ts'
@@ -10,14 +7,15 @@ import { api, ApiError, contentOf } from './client.ts'
 const TOPICS = ['schedules', 'jobs', 'workers'] as const
 export type Topic = (typeof TOPICS)[number]
 
-/** `paused`: by the user. */
 export type LiveState = 'connecting' | 'live' | 'lost' | 'paused'
 
 export const liveState = signal<LiveState>('connecting')
-/** A number that changes with each new connection. */
 export const connections = signal(0)
-/** Whether the user wants to see changes as they happen. */
 export const following = signal(true)
+
+export function toggleFollowing(): void {
+  following.value = !following.value
+}
 
 const FIRST_WAIT_MS = 500
 const LONGEST_WAIT_MS = 10_000
@@ -29,13 +27,11 @@ type Listener = (change: ReadonlySet<Topic>, isOwn: boolean) => void
 
 const listeners = new Set<Listener>()
 
-/** @returns a function that removes the listener */
 export function onChange(listener: Listener): () => void {
   listeners.add(listener)
   return () => listeners.delete(listener)
 }
 
-/** Reports a change that was made on this page. */
 export function notify(...topics: readonly Topic[]): void {
   pass(topics, true)
 }

@@ -1,14 +1,12 @@
-/**
- * The data that the page shows. It is fetched from the API, fetched again when it changes, and kept in the meantime.
- */
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { type Answer, get, OfflineError, type Params, type ReadablePath } from './client.ts'
 import { following, onChange, type Topic } from './live.ts'
 
 export interface Query<Content> {
+  /** Identifies the request that `data` is the response to. */
+  readonly key: string
   /** The newest content; it is kept during the next fetch, and if that fetch fails. */
   readonly data: Content | undefined
-  /** Makes a later change conditional, so that it fails after a concurrent change. */
   readonly etag: string | null
   readonly error: Error | undefined
   readonly reload: () => void
@@ -22,10 +20,6 @@ const PAUSE_MS = 1000
 const PAUSE_FACTOR = 9
 const OFFLINE_RETRY_MS = 2000
 
-interface State<Content> extends Omit<Query<Content>, 'reload'> {
-  readonly key: string
-}
-
 /**
  * @param params  undefined requests nothing
  * @param topics  a change of one of these triggers another fetch
@@ -38,7 +32,7 @@ export function useApi<Path extends ReadablePath>(
   everyMs?: number,
 ): Query<Answer<Path>> {
   const key = params === undefined ? '' : JSON.stringify([path, params])
-  const [state, setState] = useState<State<Answer<Path>>>(() => initial(key))
+  const [state, setState] = useState(() => initial<Answer<Path>>(key))
   const reload = useRef(() => {})
 
   useEffect(() => {
@@ -81,15 +75,15 @@ export function useApi<Path extends ReadablePath>(
   }, [key, everyMs])
 
   return {
+    ...state,
     // With a new filter, the old rows stay until the new rows arrive, so that the page does not jump twice.
     data: key === '' ? undefined : state.data,
-    etag: state.etag,
     error: state.key === key ? state.error : undefined,
     reload: () => reload.current(),
   }
 }
 
-function initial<Content>(key: string): State<Content> {
+function initial<Content>(key: string): Omit<Query<Content>, 'reload'> {
   return { key, data: undefined, etag: null, error: undefined }
 }
 
@@ -103,7 +97,6 @@ function paced(fetch: () => Promise<void>) {
     clearTimeout(timer)
     timer = undefined
   }
-  /** Fetches after the pause; further calls until then have no effect. */
   const soon = (afterMs = Math.max(BURST_MS, pausedUntil - performance.now())) => {
     timer ??= setTimeout(now, afterMs)
   }

@@ -1,13 +1,12 @@
-/** A week by the hour: which jobs ran, which will run, and which hours have room. */
 import type { Load, Upcoming } from '../api/generated/api.ts'
 import { useApi } from '../api/query.ts'
 import { Button, IconButton } from '../parts/Button.tsx'
 import { PageHead, RowLink, Section } from '../parts/layout.tsx'
 import { FilterChips, filtersOf } from '../parts/list.tsx'
 import { Empty, Loaded, Stale } from '../parts/placeholders.tsx'
-import { link, query, setQuery } from '../router.ts'
+import { link, linkHere, query, setQuery } from '../router.ts'
 import { now, zone } from '../time/clock.ts'
-import { count, HOUR_MS, instantOf, wall } from '../time/format.ts'
+import { count, counted, HOUR_MS, instantOf, wall } from '../time/format.ts'
 import { hourOf, placed, weekOf } from '../time/week.ts'
 import { type Column, Table } from '../parts/Table.tsx'
 
@@ -54,7 +53,16 @@ export function CalendarPage() {
           aria-current={week.first === weekOf(now.peek(), zone.value).first ? 'date' : undefined}
         />
         <IconButton icon="right" label="Next week" href={weekLink(week.next)} />
-        <DayInput />
+        <input
+          type="date"
+          aria-label="Go to the week of"
+          value={askedDay() ?? week.first}
+          min={FIRST_DAY}
+          max={LAST_DAY}
+          onInput={({ currentTarget: { value, validity } }) => {
+            if (value !== '' && validity.valid) setQuery({ week: value, at: undefined }, 'replace')
+          }}
+        />
       </PageHead>
       <p class="lead">
         {week.first} to {week.last}, hours in {zone.value}.{' '}
@@ -83,22 +91,6 @@ export function CalendarPage() {
   )
 }
 
-function DayInput() {
-  return (
-    <input
-      type="date"
-      aria-label="Go to the week of"
-      value={askedDay() ?? shownWeek().first}
-      min={FIRST_DAY}
-      max={LAST_DAY}
-      onInput={({ currentTarget: { value, validity } }) => {
-        if (value !== '' && validity.valid) setQuery({ week: value, at: undefined }, 'replace')
-      }}
-    />
-  )
-}
-
-/** The hour with the fewest planned runs. */
 function Quietest({ hours }: { readonly hours: readonly HourLoad[] }) {
   const later = hours.filter(({ hour }) => Date.parse(hour) > now.peek().getTime())
   const [quiet] = later.toSorted((one, other) => one.planned - other.planned)
@@ -121,7 +113,6 @@ function endedOf({ ended }: HourLoad): number {
   return Object.values(runs).reduce((sum, jobs) => sum + jobs, 0)
 }
 
-/** @param shown  the hour whose details are shown below the week */
 function Hours({ load, shown }: { readonly load: Load; readonly shown: string | undefined }) {
   const { from, hours } = load
   const current = hourOf(now.value, new Date(from)).getTime()
@@ -163,7 +154,7 @@ function Hours({ load, shown }: { readonly load: Load; readonly shown: string | 
               '--d': days.indexOf(date),
               '--h': Number(time.slice(0, 2)),
             }}
-            href={link(['calendar'], { ...query.value, at: load.hour })}
+            href={linkHere({ at: load.hour })}
             aria-current={load.hour === shown ? 'true' : undefined}
             aria-label={words}
             title={words}
@@ -193,7 +184,7 @@ function sharesOf(hours: readonly HourLoad[], numberOf: (hour: HourLoad) => numb
 function Legend({ load }: { readonly load: Load }) {
   const items = {
     ran: 'ended',
-    planned: `planned, by ${count(load.schedules)} active ${load.schedules === 1 ? 'schedule' : 'schedules'}`,
+    planned: `planned, by ${counted(load.schedules, 'active schedule')}`,
     failed: 'some failed',
   }
   return (
@@ -215,29 +206,31 @@ const TIMES_SHOWN = 6
 
 interface ScheduleRuns {
   readonly id: string
-  readonly task: string
-  readonly times: readonly string[]
+  readonly runs: Upcoming['items']
 }
 
 const columns: readonly Column<ScheduleRuns>[] = [
   {
     title: 'Schedule',
-    isMain: true,
+    kind: 'main',
     cell: ({ id }) => <RowLink href={link(['schedules', id])}>{id}</RowLink>,
   },
-  { title: 'Task', cell: ({ task }) => <a href={link(['schedules'], { task })}>{task}</a> },
-  { title: 'Times', isNumber: true, cell: ({ times }) => count(times.length) },
-  { title: 'At', isWide: true, cell: ({ times }) => <Times times={times} /> },
+  {
+    title: 'Task',
+    cell: ({ runs: [run] }) => run && <a href={link(['schedules'], { task: run.task })}>{run.task}</a>,
+  },
+  { title: 'Times', kind: 'number', cell: ({ runs }) => count(runs.length) },
+  { title: 'At', kind: 'wide', cell: ({ runs }) => <Times runs={runs} /> },
 ]
 
-function Times({ times }: { readonly times: readonly string[] }) {
-  const shown = times
+function Times({ runs }: Pick<ScheduleRuns, 'runs'>) {
+  const shown = runs
     .slice(0, TIMES_SHOWN)
-    .map((at) => wall(new Date(at), zone.value).time.replace(/:00$/u, ''))
+    .map(({ at }) => wall(new Date(at), zone.value).time.replace(/:00$/u, ''))
   return (
     <span>
       {shown.join(', ')}
-      {times.length > TIMES_SHOWN && <span class="quiet"> and {times.length - TIMES_SHOWN} more</span>}
+      {runs.length > TIMES_SHOWN && <span class="quiet"> and {runs.length - TIMES_SHOWN} more</span>}
     </span>
   )
 }
@@ -249,7 +242,7 @@ interface CalendarHourProps {
   readonly ended: Readonly<Record<string, number>>
 }
 
-export function CalendarHour({ at, filter, ended }: CalendarHourProps) {
+function CalendarHour({ at, filter, ended }: CalendarHourProps) {
   const start = new Date(at)
   const end = new Date(start.getTime() + HOUR_MS)
   const isPast = end <= now.value
@@ -269,41 +262,27 @@ export function CalendarHour({ at, filter, ended }: CalendarHourProps) {
         ))}
         {isPast && <a href={link(['jobs'], bounds)}>all jobs that ended in this hour</a>}
       </nav>
-      {!isPast && <UpcomingRuns from={at} to={end.toISOString()} filter={filter} />}
+      {!isPast && <UpcomingRuns query={{ ...filter, from: at, to: end.toISOString() }} />}
     </Section>
   )
 }
 
-interface UpcomingRunsProps extends Pick<CalendarHourProps, 'filter'> {
-  readonly from: string
-  readonly to: string
-}
-
-function UpcomingRuns({ from, to, filter }: UpcomingRunsProps) {
-  const query = { ...filter, from, to, limit: MAX_RUNS }
+function UpcomingRuns({ query }: { readonly query: { readonly from: string; readonly to: string } }) {
+  const upcoming = useApi('/api/v1/upcoming', { query: { ...query, limit: MAX_RUNS } }, ['schedules'])
+  const { data } = upcoming
+  const groups = data && Map.groupBy(data.items, ({ scheduleId }) => scheduleId)
   return (
-    <Loaded query={useApi('/api/v1/upcoming', { query }, ['schedules'])} rows={3}>
-      {({ items, complete }) => (
-        <>
-          <Table
-            label="Upcoming runs in this hour"
-            rows={bySchedule(items)}
-            columns={columns}
-            view={from}
-            empty={<Empty title="No runs in this hour" />}
-          />
-          {!complete && <p class="row pager">Only the first {count(items.length)} runs are shown.</p>}
-        </>
+    <>
+      <Table
+        label="Upcoming runs in this hour"
+        query={upcoming}
+        rows={groups && [...groups].map(([id, runs]) => ({ id, runs }))}
+        columns={columns}
+        empty={<Empty title="No runs in this hour" />}
+      />
+      {data?.complete === false && (
+        <p class="row pager">Only the first {count(data.items.length)} runs are shown.</p>
       )}
-    </Loaded>
+    </>
   )
-}
-
-function bySchedule(items: Upcoming['items']): ScheduleRuns[] {
-  const schedules = new Map<string, ScheduleRuns>()
-  for (const { scheduleId: id, task, at } of items) {
-    const times = schedules.get(id)?.times ?? []
-    schedules.set(id, { id, task, times: [...times, at] })
-  }
-  return [...schedules.values()]
 }

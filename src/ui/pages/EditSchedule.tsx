@@ -1,4 +1,3 @@
-/** The form for new and existing schedules, which sends only the differences. */
 import { useState } from 'preact/hooks'
 import { api, ApiError, contentOf } from '../api/client.ts'
 import type { Schedule } from '../api/generated/api.ts'
@@ -7,7 +6,7 @@ import { useApi } from '../api/query.ts'
 import { Button } from '../parts/Button.tsx'
 import { Hint, Wrong } from '../parts/Hint.tsx'
 import { InstantInput } from '../parts/InstantInput.tsx'
-import { Crumb } from '../parts/layout.tsx'
+import { PageHead } from '../parts/layout.tsx'
 import { Empty, Loaded } from '../parts/placeholders.tsx'
 import { Select } from '../parts/Select.tsx'
 import { TimerField } from '../parts/TimerField.tsx'
@@ -38,14 +37,12 @@ interface Edited {
 }
 
 export function NewSchedule() {
-  const title = 'New schedule'
-  return isForbidden() ? <Forbidden title={title} /> : <Form title={title} edited={null} />
+  return <Form title="New schedule" edited={null} />
 }
 
 export function EditSchedule({ id }: { readonly id: string }) {
   const query = useApi('/api/v1/schedules/{id}', { path: { id } }, [])
   const title = `Edit ${id}`
-  if (isForbidden()) return <Forbidden title={title} />
   return (
     <>
       {query.data === undefined && <h1 tabIndex={-1}>{title}</h1>}
@@ -54,10 +51,6 @@ export function EditSchedule({ id }: { readonly id: string }) {
       </Loaded>
     </>
   )
-}
-
-function isForbidden(): boolean {
-  return session.value !== null && !mayEdit.value
 }
 
 function Forbidden({ title }: { readonly title: string }) {
@@ -119,6 +112,7 @@ function Form({ title, edited: newest }: { readonly title: string; readonly edit
       setSending(false)
     }
   }
+  if (session.value !== null && !mayEdit.value) return <Forbidden title={title} />
   const form = { entries, errors, isNew, set }
   return (
     <form
@@ -129,8 +123,7 @@ function Form({ title, edited: newest }: { readonly title: string; readonly edit
         void submit()
       }}
     >
-      <Crumb to="Schedules" />
-      <h1 tabIndex={-1}>{title}</h1>
+      <PageHead title={title} crumb="Schedules" />
       {edited !== null && edited.schedule.declaredBy !== null && (
         <Hint>
           The set '{edited.schedule.declaredBy}' declares this schedule in code, and the next deployment
@@ -194,7 +187,6 @@ const INPUTS: Readonly<Record<string, object>> = {
   zone: { list: 'zones', autocomplete: 'off' },
 }
 
-/** The label and the control of a field, with its help or error below. */
 function Entry({ form: { entries, errors, set }, field }: EntryProps) {
   const { name, label, help, kind = 'text', values, otherwise } = field
   const error = errors[name]
@@ -272,7 +264,6 @@ function Fields({ form }: FormState) {
   )
 }
 
-/** The browser's suggestions while the user types a task or a zone. */
 function Suggestions() {
   const tasks = useApi('/api/v1/tasks', {}, [])
   return (

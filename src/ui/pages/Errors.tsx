@@ -1,8 +1,7 @@
-/** Failed jobs, grouped by the first line of their error. */
 import type { Failures } from '../api/generated/api.ts'
 import { useApi } from '../api/query.ts'
 import { Tags } from '../parts/layout.tsx'
-import { Empty, Loaded } from '../parts/placeholders.tsx'
+import { Empty } from '../parts/placeholders.tsx'
 import { type Column, Table } from '../parts/Table.tsx'
 import { link } from '../router.ts'
 import { isScoped } from '../session.ts'
@@ -24,7 +23,7 @@ function linkTo({ error, lastJobId }: FailureGroup, filter: Filter): string {
 const columns = (filter: Filter): readonly Column<FailureGroup>[] => [
   {
     title: 'Error',
-    isMain: true,
+    kind: 'main',
     cell: (group) => (
       <a class="row-link clip" href={linkTo(group, filter)}>
         {group.error === '' ? 'no error message' : group.error}
@@ -37,7 +36,7 @@ const columns = (filter: Filter): readonly Column<FailureGroup>[] => [
   },
   {
     title: 'Jobs',
-    isNumber: true,
+    kind: 'number',
     cell: (group) => <a href={linkTo(group, filter)}>{count(group.jobs)}</a>,
   },
   {
@@ -50,24 +49,15 @@ const columns = (filter: Filter): readonly Column<FailureGroup>[] => [
   },
 ]
 
-interface ErrorsProps {
-  readonly filter: Filter
-  /** The number of groups to show; default: all. */
-  readonly limit?: number
-}
-
-export function Errors({ filter, limit }: ErrorsProps) {
+export function Errors({ filter, limit }: { readonly filter: Filter; readonly limit?: number }) {
+  const failures = useApi('/api/v1/failures', { query: filter }, ['jobs'])
   return (
-    <Loaded query={useApi('/api/v1/failures', { query: filter }, ['jobs'])} rows={3}>
-      {({ items }) => (
-        <Table
-          label="Failures by error"
-          rows={items.slice(0, limit).map((group) => ({ ...group, id: group.lastJobId }))}
-          columns={columns(filter)}
-          view={JSON.stringify(filter)}
-          empty={<Empty title="No failed jobs" />}
-        />
-      )}
-    </Loaded>
+    <Table
+      label="Failures by error"
+      query={failures}
+      rows={failures.data?.items.slice(0, limit).map((group) => ({ ...group, id: group.lastJobId }))}
+      columns={columns(filter)}
+      empty={<Empty title="No failed jobs" />}
+    />
   )
 }

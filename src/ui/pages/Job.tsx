@@ -1,4 +1,3 @@
-/** One job: its timeline, args, result, error, and its growing log. */
 import { spanText } from '../../duration.ts'
 import { cancelJob, retryJob } from '../actions.tsx'
 import type { Attempts, Job } from '../api/generated/api.ts'
@@ -14,17 +13,15 @@ import { mayOperate } from '../session.ts'
 import { At, Took } from '../time/Time.tsx'
 import { count } from '../time/format.ts'
 import { JobTook, outcome } from './job-columns.tsx'
-import { Log, useLog } from './Log.tsx'
+import { Log } from './Log.tsx'
 import type { ComponentChildren } from 'preact'
 import { Icon, type IconName } from '../parts/Icon.tsx'
 
 export function JobPage({ id }: { readonly id: string }) {
   const query = useApi('/api/v1/jobs/{id}', { path: { id } }, ['jobs'])
-  const job = query.data
-  const { lines, log } = useLog(id, job?.state === 'running')
   return (
     <>
-      {job === undefined ? <h1 tabIndex={-1}>Job</h1> : <Head job={job} />}
+      {query.data === undefined ? <h1 tabIndex={-1}>Job</h1> : <Head job={query.data} />}
       <Stale query={query} />
       <Loaded query={query}>
         {(job) => (
@@ -39,7 +36,7 @@ export function JobPage({ id }: { readonly id: string }) {
                     </pre>
                   </Section>
                 )}
-                <Log lines={lines} log={log} isRunning={job.state === 'running'} />
+                <Log id={id} isRunning={job.state === 'running'} />
                 <Section title="Args">
                   <Json value={job.args} label="Args" />
                 </Section>
@@ -97,7 +94,6 @@ function Head({ job }: { readonly job: Job }) {
   )
 }
 
-/** Progress that is not a share is shown unchanged. */
 function Progress({ value, isRunning }: { readonly value: unknown; readonly isRunning: boolean }) {
   if (value === null || value === undefined) return null
   const share = shareOf(value)
@@ -141,7 +137,7 @@ interface Step {
   readonly at: string | null
 }
 
-export function JobTimeline({ job }: { readonly job: Job }) {
+function JobTimeline({ job }: { readonly job: Job }) {
   const query = useApi('/api/v1/jobs/{id}/attempts', { path: { id: job.id } }, ['jobs'])
   return (
     <Loaded query={query} rows={3}>

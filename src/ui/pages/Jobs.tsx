@@ -1,4 +1,3 @@
-/** Jobs by state, task and error, with bulk actions. */
 import { useState } from 'preact/hooks'
 import { actOnJobs, actOnMatching, BULK_JOB_ACTIONS } from '../actions.tsx'
 import type { ListedJob } from '../api/generated/api.ts'
@@ -44,7 +43,7 @@ const columns: readonly Column<ListedJob>[] = [
   stateColumn,
   {
     title: 'Job',
-    isMain: true,
+    kind: 'main',
     cell: (job) => (
       <>
         <RowLink href={link(['jobs', job.id])}>{job.task}</RowLink>
@@ -61,7 +60,7 @@ const columns: readonly Column<ListedJob>[] = [
     ),
   },
   { title: 'Slot', cell: ({ slot, submittedAt: submitted }) => <Ago at={slot ?? submitted} /> },
-  { title: 'Ended', isOptional: true, cell: ({ finishedAt }) => <Ago at={finishedAt} /> },
+  { title: 'Ended', kind: 'no-phone', cell: ({ finishedAt }) => <Ago at={finishedAt} /> },
   attemptColumn,
   tookColumn,
   outcomeColumn,
@@ -101,14 +100,12 @@ interface JobListProps {
 function JobList({ state, filter }: JobListProps) {
   const wanted = { ...filter, state, ...paging() }
   const list = useApi('/api/v1/jobs', { query: wanted }, ['jobs'])
-  const isFiltered = [state, wanted.after, ...Object.values(filter)].some((value) => value !== undefined)
   return (
     <List
       query={list}
       title="Jobs"
       columns={columns}
-      view={JSON.stringify(wanted)}
-      empty={<NoJobs isFiltered={isFiltered} hasMore={typeof list.data?.next === 'string'} />}
+      empty={<Empty title="No jobs yet">Schedules submit jobs, and so can your code.</Empty>}
       actions={mayOperate.value ? BULK : []}
     >
       {mayOperate.value && <MatchingJobs state={state} filter={filter} />}
@@ -171,15 +168,5 @@ function MatchingJobs({ state: text, filter }: JobListProps) {
         onClick={() => actOnMatching({ ...filter, state }, action)}
       />
     </p>
-  )
-}
-
-function NoJobs({ isFiltered, hasMore }: { readonly isFiltered: boolean; readonly hasMore: boolean }) {
-  if (!isFiltered) return <Empty title="No jobs yet">Schedules submit jobs, and so can your code.</Empty>
-  return (
-    <Empty title="No matching jobs">
-      {hasMore && <p>Only some jobs were searched. The next page searches further.</p>}
-      <a href={link(['jobs'])}>Show all jobs</a>
-    </Empty>
   )
 }

@@ -1,4 +1,3 @@
-/** The lines that a handler logs, as it logs them. The list stays scrolled to its end while the user reads there. */
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { counted } from '../../duration.ts'
 import type { LogLines } from '../api/generated/api.ts'
@@ -8,8 +7,6 @@ import { Empty, Loaded } from '../parts/placeholders.tsx'
 import { zone } from '../time/clock.ts'
 import { exact, wall } from '../time/format.ts'
 
-export type LogLine = LogLines['items'][number]
-
 /** The list follows new lines while it is scrolled this close to its end. */
 const NEAR_PX = 40
 /** The server does not report new lines as changes. */
@@ -18,8 +15,8 @@ const LINES_PER_REQUEST = 1000
 /** Maximum number of lines that are drawn; the API returns all of them. */
 const MAX_LINES = 2000
 
-export function useLog(id: string, isRunning: boolean) {
-  const [lines, setLines] = useState<readonly LogLine[]>([])
+function useLog(id: string, isRunning: boolean) {
+  const [lines, setLines] = useState<LogLines['items']>([])
   // Only new lines are requested, because the query names the last known line.
   const query = { after: lines.at(-1)?.id ?? 0, limit: LINES_PER_REQUEST }
   const everyMs = isRunning ? POLL_MS : undefined
@@ -32,9 +29,8 @@ export function useLog(id: string, isRunning: boolean) {
   return { lines, log }
 }
 
-type LogProps = ReturnType<typeof useLog> & { readonly isRunning: boolean }
-
-export function Log({ lines, log, isRunning }: LogProps) {
+export function Log({ id, isRunning }: { readonly id: string; readonly isRunning: boolean }) {
+  const { lines, log } = useLog(id, isRunning)
   const box = useRef<HTMLOListElement>(null)
   const isAtEnd = useRef(true)
   useEffect(() => {

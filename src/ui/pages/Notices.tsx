@@ -1,5 +1,4 @@
-/** Notices on the first page: schedules that are late, dead or invalid, and the freezes in force. */
-import type { ComponentChildren } from 'preact'
+import type { RenderableProps } from 'preact'
 import type { ScheduleCounts } from '../api/generated/api.ts'
 import { perform } from '../actions.tsx'
 import { api } from '../api/client.ts'
@@ -11,7 +10,7 @@ import { link } from '../router.ts'
 import { mayEdit } from '../session.ts'
 import { now } from '../time/clock.ts'
 import { Ago, At } from '../time/Time.tsx'
-import { count } from '../time/format.ts'
+import { count, counted } from '../time/format.ts'
 import { nextRunOf } from './Schedules.tsx'
 
 /** A schedule counts as late only when it has been due for longer than the poll interval plus the lease. */
@@ -32,10 +31,11 @@ export function NeedsAttention({ counts }: { readonly counts: ScheduleCounts | u
     <Section title="Needs attention">
       <ul class="attention">
         {first !== undefined && (
-          <Notice state="failed" icon="late">
+          <Notice icon="late">
             <a href={link(['schedules'], { order: 'nextRunAt' })}>
-              {late.length === MAX_CHECKED ? `${MAX_CHECKED} or more` : count(late.length)}{' '}
-              {late.length === 1 ? 'schedule' : 'schedules'}
+              {late.length === MAX_CHECKED
+                ? `${MAX_CHECKED} or more schedules`
+                : counted(late.length, 'schedule')}
             </a>{' '}
             not submitted in time, for example <a href={link(['schedules', first.id])}>{first.id}</a>, due{' '}
             <Ago at={first.nextRunAt} />
@@ -44,8 +44,7 @@ export function NeedsAttention({ counts }: { readonly counts: ScheduleCounts | u
         {dead > 0 && (
           <Notice icon="dead">
             <a href={link(['schedules'], { status: 'dead' })}>
-              {count(dead)} {dead === 1 ? 'schedule' : 'schedules'} stopped after a failed run: reset to
-              continue
+              {counted(dead, 'schedule')} stopped after a failed run: reset to continue
             </a>
           </Notice>
         )}
@@ -62,7 +61,6 @@ export function NeedsAttention({ counts }: { readonly counts: ScheduleCounts | u
   )
 }
 
-/** What must not run, until when, and why. */
 export function Freezes() {
   const { data } = useApi('/api/v1/freezes', {}, ['schedules'])
   if (data === undefined || data.items.length === 0) return null
@@ -93,18 +91,10 @@ function thaw(id: string): Promise<boolean> {
   })
 }
 
-interface NoticeProps {
-  /** Also the word. */
-  readonly icon: IconName
-  /** For the colour. */
-  readonly state?: string
-  readonly children: ComponentChildren
-}
-
-function Notice({ icon, state = icon, children }: NoticeProps) {
+function Notice({ icon, children }: RenderableProps<{ readonly icon: IconName }>) {
   return (
     <li>
-      <span class={`state ${state}`}>
+      <span class={`state ${icon}`}>
         <Icon name={icon} /> {icon}
       </span>
       <span>{children}</span>

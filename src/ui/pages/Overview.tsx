@@ -1,9 +1,8 @@
-/** The first page: what is running, what will run, and what needs attention. */
 import type { JobCounts, ListedJob, Upcoming } from '../api/generated/api.ts'
 import { useApi } from '../api/query.ts'
 import { Icon, type IconName } from '../parts/Icon.tsx'
 import { PageHead, RowLink, Section } from '../parts/layout.tsx'
-import { Empty, Loaded, Stale } from '../parts/placeholders.tsx'
+import { Empty, Loaded, Pending, Stale } from '../parts/placeholders.tsx'
 import { totalText } from '../parts/list.tsx'
 import { ProgressBar, shareOf } from '../parts/Progress.tsx'
 import { type Column, Table } from '../parts/Table.tsx'
@@ -11,7 +10,7 @@ import { link } from '../router.ts'
 import { isScoped } from '../session.ts'
 import { now, zone } from '../time/clock.ts'
 import { Ago, Took } from '../time/Time.tsx'
-import { count, DAY_MS, HOUR_MS, MINUTE_MS, wall } from '../time/format.ts'
+import { count, counted, DAY_MS, HOUR_MS, MINUTE_MS, wall } from '../time/format.ts'
 import { Errors } from './Errors.tsx'
 import { Freezes, NeedsAttention } from './Notices.tsx'
 import { useWorkers, WorkerTable } from './Workers.tsx'
@@ -30,7 +29,7 @@ export function Overview() {
       <PageHead title="Overview" />
       <Stale query={query} />
       {query.data === undefined && query.error !== undefined ? (
-        <Loaded query={query}>{() => null}</Loaded>
+        <Pending query={query} />
       ) : (
         <div class="figures">
           <Figure
@@ -58,7 +57,6 @@ export function Overview() {
 
 interface FigureProps {
   readonly state: IconName
-  /** Default: the state. */
   readonly name?: string
   readonly counts: JobCounts | undefined
   readonly href: string
@@ -82,7 +80,7 @@ function Figure({ state, name = state, counts, href }: FigureProps) {
 const columns: readonly Column<ListedJob>[] = [
   {
     title: 'Job',
-    isMain: true,
+    kind: 'main',
     cell: ({ id, task, scheduleId, subject }) => (
       <>
         <RowLink href={link(['jobs', id])}>{task}</RowLink>
@@ -90,16 +88,12 @@ const columns: readonly Column<ListedJob>[] = [
       </>
     ),
   },
-  { title: 'For', isNumber: true, cell: ({ startedAt }) => <Took from={startedAt} to={null} /> },
+  { title: 'For', kind: 'number', cell: ({ startedAt }) => <Took from={startedAt} to={null} /> },
   {
     title: 'Progress',
     cell: ({ progress }) => {
       const share = shareOf(progress)
-      return share === null ? (
-        <span class="none">–</span>
-      ) : (
-        <ProgressBar share={share} class="progress-cell" />
-      )
+      return share === null ? null : <ProgressBar share={share} class="progress-cell" />
     },
   },
 ]
@@ -113,16 +107,13 @@ function Running() {
       title="Running now"
       aside={total > MAX_ROWS && <a href={link(['jobs'], { state: 'running' })}>all {totalText(total)}</a>}
     >
-      <Loaded query={jobs} rows={3}>
-        {({ items }) => (
-          <Table
-            label="Running now"
-            rows={items}
-            columns={columns}
-            empty={<Empty title="No jobs are running" />}
-          />
-        )}
-      </Loaded>
+      <Table
+        label="Running now"
+        query={jobs}
+        rows={jobs.data?.items}
+        columns={columns}
+        empty={<Empty title="No jobs are running" />}
+      />
     </Section>
   )
 }
@@ -135,9 +126,7 @@ function Workers() {
       title="Workers"
       aside={data !== undefined && <a href={link(['workers'])}>all {count(data.items.length)}</a>}
     >
-      <Loaded query={workers} rows={3}>
-        {({ items }) => <WorkerTable workers={items.slice(0, MAX_ROWS)} isShort />}
-      </Loaded>
+      <WorkerTable query={workers} limit={MAX_ROWS} />
     </Section>
   )
 }
@@ -161,7 +150,7 @@ const LISTED = 6
 /** The full height of the chart represents at least this many runs. */
 const LEAST_HEIGHT = 4
 
-export function NextHour() {
+function NextHour() {
   // Starts at the full minute, so that the request does not change with each second.
   const from = Math.floor(now.value.getTime() / MINUTE_MS) * MINUTE_MS
   const query = {
@@ -184,11 +173,7 @@ export function NextHour() {
   )
 }
 
-interface RunsProps {
-  readonly runs: Upcoming['items']
-}
-
-function Chart({ from, runs }: RunsProps & { readonly from: number }) {
+function Chart({ from, runs }: { readonly from: number; readonly runs: Upcoming['items'] }) {
   const minutes = Array.from({ length: 60 }, () => 0)
   for (const { at } of runs) {
     const minute = Math.floor((Date.parse(at) - from) / MINUTE_MS)
@@ -199,7 +184,7 @@ function Chart({ from, runs }: RunsProps & { readonly from: number }) {
   return (
     <div class="hour" role="group" aria-label="Runs by minute">
       {minutes.map((number, minute) => {
-        const words = `${timeOf(minute)}: ${count(number)} ${number === 1 ? 'run' : 'runs'}`
+        const words = `${timeOf(minute)}: ${counted(number, 'run')}`
         return (
           <a
             key={minute}
@@ -222,7 +207,7 @@ function Chart({ from, runs }: RunsProps & { readonly from: number }) {
   )
 }
 
-function NextRuns({ runs }: RunsProps) {
+function NextRuns({ runs }: { readonly runs: Upcoming['items'] }) {
   const next = runs.filter(({ at }) => Date.parse(at) > now.value.getTime()).slice(0, LISTED)
   const all = link(['schedules'], { order: 'nextRunAt' })
   if (next.length === 0)

@@ -1,28 +1,28 @@
-/** One schedule: its upcoming runs, its settings, past runs, and skipped slots with the reason. */
 import { useState } from 'preact/hooks'
 import { actOn, perform, removeSchedules } from '../actions.tsx'
-import type { Schedule } from '../api/generated/api.ts'
+import { api } from '../api/client.ts'
+import type { ListedJob, Schedule } from '../api/generated/api.ts'
 import { useApi } from '../api/query.ts'
 import { Button } from '../parts/Button.tsx'
+import { Dialog } from '../parts/dialog.tsx'
+import { Wrong } from '../parts/Hint.tsx'
 import { InstantInput } from '../parts/InstantInput.tsx'
 import { Json } from '../parts/Json.tsx'
 import { Facts, PageHead, Section } from '../parts/layout.tsx'
 import { Empty, Loaded, Stale } from '../parts/placeholders.tsx'
 import { RunTimes } from '../parts/RunTimes.tsx'
 import { ScheduleState } from '../parts/State.tsx'
+import { type Column, Table } from '../parts/Table.tsx'
+import { toast } from '../parts/toast.tsx'
 import { go, link } from '../router.ts'
 import { mayEdit, mayOperate, maySubmit } from '../session.ts'
 import { zone } from '../time/clock.ts'
-import { At } from '../time/Time.tsx'
 import { count, zoneOf } from '../time/format.ts'
+import { Ago, At } from '../time/Time.tsx'
 import { spanText } from '../../duration.ts'
-import { History } from './History.tsx'
+import { attemptColumn, outcomeColumn, stateColumn, tookColumn } from './job-columns.tsx'
 import { type Field, InvalidArgs, parsedArgs, POLICIES, type Value } from './schedule-form.ts'
 import { isActive, nextRunOf } from './Schedules.tsx'
-import { api } from '../api/client.ts'
-import { Dialog } from '../parts/dialog.tsx'
-import { Wrong } from '../parts/Hint.tsx'
-import { toast } from '../parts/toast.tsx'
 
 const RUN_TIMES = 10
 
@@ -93,7 +93,6 @@ function Actions({ schedule: { id, status } }: ScheduleProps) {
   )
 }
 
-/** Explains why the schedule runs or does not run, now or at a time that the user enters. */
 function Why({ schedule: { id } }: ScheduleProps) {
   const [at, setAt] = useState('')
   const query = useApi(
@@ -195,7 +194,6 @@ function shownPolicy({ kind, otherwise, values, default: usual }: Field, value: 
   return values?.[String(value)] ?? String(value)
 }
 
-/** Who owns it. The next deployment restores the settings that code declares. */
 function Owner({ schedule: { declaredBy, submitter } }: ScheduleProps) {
   if (declaredBy !== null)
     return (
@@ -208,7 +206,7 @@ function Owner({ schedule: { declaredBy, submitter } }: ScheduleProps) {
   return <a href={link(['schedules'], { submitter })}>{submitter}</a>
 }
 
-export function RunWithArgs({ schedule: { id, args } }: { readonly schedule: Schedule }) {
+function RunWithArgs({ schedule: { id, args } }: ScheduleProps) {
   const [isOpen, setOpen] = useState(false)
   const [text, setText] = useState('')
   const [error, setError] = useState<string | null>(null)
@@ -256,5 +254,41 @@ export function RunWithArgs({ schedule: { id, args } }: { readonly schedule: Sch
         </Dialog>
       )}
     </>
+  )
+}
+
+const NEWEST = 25
+
+const historyColumns = (timerZone: string): readonly Column<ListedJob>[] => [
+  stateColumn,
+  {
+    title: 'Slot',
+    kind: 'main',
+    cell: ({ id, slot, submittedAt: submitted }) => (
+      <a class="row-link" href={link(['jobs', id])}>
+        <At at={slot ?? submitted} own={timerZone} />
+      </a>
+    ),
+  },
+  { title: 'Run', kind: 'number', cell: ({ run }) => (run === null ? null : count(run)) },
+  attemptColumn,
+  tookColumn,
+  { title: 'Ended', cell: ({ finishedAt }) => <Ago at={finishedAt} own={timerZone} /> },
+  outcomeColumn,
+]
+
+function History({ schedule: { id, timer } }: ScheduleProps) {
+  const params = { path: { id }, query: { limit: NEWEST } }
+  const history = useApi('/api/v1/schedules/{id}/history', params, ['jobs'])
+  return (
+    <Section title="Run history" aside={<a href={link(['jobs'], { scheduleId: id })}>All jobs</a>}>
+      <Table
+        label="Runs and skips"
+        query={history}
+        rows={history.data?.items}
+        columns={historyColumns(zoneOf(timer))}
+        empty={<Empty title="No runs yet" />}
+      />
+    </Section>
   )
 }

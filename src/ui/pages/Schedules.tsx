@@ -1,4 +1,3 @@
-/** All schedules: the columns of `systemctl list-timers`, and how their last runs went. */
 import { actOn, actOnMany, removeSchedules, type ScheduleAction } from '../actions.tsx'
 import type { ListedSchedule, RecentRun, Schedule } from '../api/generated/api.ts'
 import { useApi } from '../api/query.ts'
@@ -22,7 +21,7 @@ const columns: readonly Column<ListedSchedule>[] = [
   { title: 'Status', cell: (schedule) => <ScheduleState of={schedule} /> },
   {
     title: 'Schedule',
-    isMain: true,
+    kind: 'main',
     cell: ({ id, summary }) => (
       <>
         <RowLink href={link(['schedules', id])}>{id}</RowLink>
@@ -36,7 +35,7 @@ const columns: readonly Column<ListedSchedule>[] = [
   },
   {
     title: 'Timer',
-    isWide: true,
+    kind: 'wide',
     cell: ({ timer, timerDescription }) => (
       <>
         <span class="line" title={timerDescription ?? undefined}>
@@ -54,15 +53,15 @@ const columns: readonly Column<ListedSchedule>[] = [
   },
   { title: 'Next', cell: (schedule) => <Ago at={nextRunOf(schedule)} own={zoneOf(schedule.timer)} /> },
   { title: 'Last', cell: ({ lastRunAt, timer }) => <Ago at={lastRunAt} own={zoneOf(timer)} /> },
-  { title: 'Last runs', isOptional: true, cell: (schedule) => <Sparkline schedule={schedule} /> },
+  { title: 'Last runs', kind: 'no-phone', cell: (schedule) => <Sparkline schedule={schedule} /> },
   {
     title: 'Runs',
-    isNumber: true,
+    kind: 'number',
     cell: ({ id, runCount }) => <a href={link(['jobs'], { scheduleId: id })}>{count(runCount)}</a>,
   },
   {
     title: 'Errors',
-    isNumber: true,
+    kind: 'number',
     cell: ({ id, errorCount }) =>
       errorCount === 0 ? (
         <span class="none">0</span>
@@ -70,12 +69,13 @@ const columns: readonly Column<ListedSchedule>[] = [
         <a href={link(['jobs'], { scheduleId: id, state: 'failed' })}>{count(errorCount)}</a>
       ),
   },
-  { title: 'Task', isOptional: true, cell: ({ task }) => <a href={link(['schedules'], { task })}>{task}</a> },
+  { title: 'Task', kind: 'no-phone', cell: ({ task }) => <a href={link(['schedules'], { task })}>{task}</a> },
 ]
 
 const actions: Column<ListedSchedule> = {
-  title: '#Actions',
-  isOptional: true,
+  title: 'Actions',
+  isTitleHidden: true,
+  kind: 'no-phone',
   cell: ({ id, status }) => (
     <span class="row-actions">
       <IconButton icon="running" label={`Run ${id} now`} onClick={() => actOn(id, 'run')} />
@@ -118,10 +118,9 @@ const BULK_DELETE: BulkAction = { label: 'Delete', run: (ids) => removeSchedules
 export function SchedulesPage() {
   const { q: text, status, order } = query.value
   const filter = { ...filtersOf(FILTERS), text }
-  const wanted = { ...filter, status, order, ...paging(), runs: 20 }
+  const wanted = { ...filter, status, order, ...paging(), runs: SHOWN }
   const list = useApi('/api/v1/schedules', { query: wanted }, ['schedules', 'jobs'])
   const counts = useApi('/api/v1/counts/schedules', { query: filter }, ['schedules'])
-  const isFiltered = [status, wanted.after, ...Object.values(filter)].some((value) => value !== undefined)
   return (
     <>
       <PageHead title="Schedules">
@@ -135,8 +134,7 @@ export function SchedulesPage() {
         query={list}
         title="Schedules"
         columns={mayOperate.value ? [...columns, actions] : columns}
-        view={JSON.stringify(wanted)}
-        empty={<NoSchedules isFiltered={isFiltered} />}
+        empty={<NoSchedules />}
         actions={[...(mayOperate.value ? BULK : []), ...(mayEdit.value ? [BULK_DELETE] : [])]}
       />
     </>
@@ -159,13 +157,7 @@ function Filters() {
   )
 }
 
-function NoSchedules({ isFiltered }: { readonly isFiltered: boolean }) {
-  if (isFiltered)
-    return (
-      <Empty title="No matching schedules">
-        <a href={link(['schedules'])}>Show all schedules</a>
-      </Empty>
-    )
+function NoSchedules() {
   return (
     <Empty title="No schedules yet">
       {mayEdit.value && <a href={link(['schedules', 'new'])}>Create the first schedule</a>}
@@ -181,9 +173,9 @@ const WIDTH = 6
 const HEIGHT = 20
 const SHOWN = 20
 
-export function Sparkline({ schedule: { id, runs = [] } }: { readonly schedule: ListedSchedule }) {
+function Sparkline({ schedule: { id, runs = [] } }: { readonly schedule: ListedSchedule }) {
   if (runs.length === 0) return <span class="none">–</span>
-  const shown = runs.slice(0, SHOWN).toReversed()
+  const shown = runs.toReversed()
   const longest = Math.max(1, ...shown.map(tookMs))
   const words = summary(shown)
   return (
@@ -215,9 +207,8 @@ export function Sparkline({ schedule: { id, runs = [] } }: { readonly schedule: 
 }
 
 function summary(runs: readonly RecentRun[]): string {
-  const counts = new Map<string, number>()
-  for (const { state } of runs) counts.set(state, (counts.get(state) ?? 0) + 1)
-  const words = [...counts].map(([state, number]) => `${number} ${state}`)
+  const groups = Map.groupBy(runs, ({ state }) => state)
+  const words = [...groups].map(([state, { length }]) => `${length} ${state}`)
   const took = runs.map(tookMs).filter((ms) => ms > 0)
   return took.length === 0
     ? words.join(', ')

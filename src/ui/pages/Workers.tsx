@@ -1,9 +1,8 @@
-/** Workers: their heartbeats, tasks and running jobs. */
 import type { Workers } from '../api/generated/api.ts'
 import { useApi } from '../api/query.ts'
 import { Icon } from '../parts/Icon.tsx'
 import { PageHead, RowLink, Tags } from '../parts/layout.tsx'
-import { Empty, Loaded, Stale } from '../parts/placeholders.tsx'
+import { Empty, Stale } from '../parts/placeholders.tsx'
 import { type Column, Table } from '../parts/Table.tsx'
 import { link } from '../router.ts'
 import { Ago } from '../time/Time.tsx'
@@ -28,7 +27,7 @@ const columns: readonly Column<Worker>[] = [
   },
   {
     title: 'Worker',
-    isMain: true,
+    kind: 'main',
     cell: ({ id, name, host, pid }) => (
       <>
         <RowLink href={jobsOf(id)}>{name}</RowLink>
@@ -40,10 +39,10 @@ const columns: readonly Column<Worker>[] = [
   },
   { title: 'Heartbeat', cell: ({ heartbeatAt }) => <Ago at={heartbeatAt} /> },
   { title: 'Started', cell: ({ startedAt }) => <Ago at={startedAt} /> },
-  { title: 'Runs', isNumber: true, cell: ({ id, running }) => <a href={jobsOf(id)}>{count(running)}</a> },
+  { title: 'Runs', kind: 'number', cell: ({ id, running }) => <a href={jobsOf(id)}>{count(running)}</a> },
   {
     title: 'Tasks',
-    isWide: true,
+    kind: 'wide',
     cell: ({ tasks }) =>
       tasks.length === 0 ? (
         <span class="quiet">none: it only submits jobs</span>
@@ -53,7 +52,7 @@ const columns: readonly Column<Worker>[] = [
   },
   {
     title: 'Declared sets',
-    isOptional: true,
+    kind: 'no-phone',
     cell: ({ sets }) => (
       <Tags
         names={Object.keys(sets)}
@@ -64,7 +63,6 @@ const columns: readonly Column<Worker>[] = [
   },
 ]
 
-/** The columns for which the overview has room. */
 const shortColumns = columns.filter(({ title }) => ['State', 'Worker', 'Heartbeat', 'Runs'].includes(title))
 
 export function useWorkers() {
@@ -72,16 +70,18 @@ export function useWorkers() {
 }
 
 interface WorkerTableProps {
-  readonly workers: readonly Worker[]
-  readonly isShort?: boolean
+  readonly query: ReturnType<typeof useWorkers>
+  readonly limit?: number
 }
 
-export function WorkerTable({ workers, isShort = false }: WorkerTableProps) {
+/** With a limit, only the columns for which the overview has room. */
+export function WorkerTable({ query, limit }: WorkerTableProps) {
   return (
     <Table
       label="Workers"
-      rows={workers}
-      columns={isShort ? shortColumns : columns}
+      query={query}
+      rows={query.data?.items.slice(0, limit)}
+      columns={limit === undefined ? columns : shortColumns}
       empty={<Empty title="No workers">No jobs are submitted or run until a process calls start().</Empty>}
     />
   )
@@ -93,9 +93,7 @@ export function WorkersPage() {
     <>
       <PageHead title="Workers" />
       <Stale query={workers} />
-      <Loaded query={workers} rows={3}>
-        {({ items }) => <WorkerTable workers={items} />}
-      </Loaded>
+      <WorkerTable query={workers} />
     </>
   )
 }

@@ -1,4 +1,3 @@
-/** Columns that all lists of jobs have. */
 import type { Job, ListedJob } from '../api/generated/api.ts'
 import { JobState } from '../parts/State.tsx'
 import type { Column } from '../parts/Table.tsx'
@@ -13,7 +12,6 @@ const SKIPPED: Readonly<Record<string, string>> = {
   unsubmittable: 'it could not be submitted',
 }
 
-/** What happened to a job, in one line. */
 export function outcome(job: Job | ListedJob): string {
   const slots = job.missed > 1 ? `${count(job.missed)} slots: ` : ''
   if (job.state === 'skipped') return `${slots}${SKIPPED[job.reason ?? ''] ?? job.reason ?? ''}`
@@ -34,19 +32,19 @@ export const stateColumn: Column<ListedJob> = { title: 'State', cell: (job) => <
 
 export const attemptColumn: Column<ListedJob> = {
   title: 'Attempt',
-  isNumber: true,
-  cell: ({ attempt }) => (attempt === 0 ? <span class="none">–</span> : attempt),
+  kind: 'number',
+  cell: ({ attempt }) => (attempt === 0 ? null : attempt),
 }
 
 export const tookColumn: Column<ListedJob> = {
   title: 'Took',
-  isNumber: true,
+  kind: 'number',
   cell: (job) => <JobTook job={job} />,
 }
 
 export const outcomeColumn: Column<ListedJob> = {
   title: 'What happened',
-  isWide: true,
+  kind: 'wide',
   cell: (job) => (
     <span class={job.state === 'failed' ? 'clip bad' : 'clip quiet'}>
       {job.state === 'waiting' && job.runAt !== null ? (

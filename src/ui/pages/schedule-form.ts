@@ -1,4 +1,3 @@
-/** Converts between the text of a form and the settings that the API accepts. */
 import type { NewSchedule, Schedule } from '../api/generated/api.ts'
 import { FIELDS } from '../api/generated/settings.ts'
 import { spanText } from '../../duration.ts'
@@ -15,7 +14,6 @@ export interface Field {
   readonly otherwise?: string
   /** The value for a new schedule, or null for no value. */
   readonly default?: Value
-  /** The values of a choice and their meanings. */
   readonly values?: Readonly<Record<string, string>>
 }
 

@@ -1,24 +1,18 @@
-/** Buttons, and links that look like buttons. */
-import type { ComponentChildren } from 'preact'
+import type { RenderableProps } from 'preact'
 import { Icon, type IconName } from './Icon.tsx'
 
-/** Either a link or a function. */
-interface Action {
+interface ButtonProps {
+  readonly label: string
+  readonly icon?: IconName
+  /** Either a link or a function. */
   readonly href?: string
   readonly onClick?: () => unknown
   readonly kind?: 'primary' | 'danger' | 'link' | 'plain' | 'plain no-phone' | undefined
   readonly title?: string
   readonly disabled?: boolean
-  /** In a dialog, whether the button initially has the focus. */
   readonly autoFocus?: boolean
   readonly 'aria-label'?: string
   readonly 'aria-current'?: 'true' | 'date' | undefined
-  readonly children?: ComponentChildren
-}
-
-interface ButtonProps extends Action {
-  readonly label: string
-  readonly icon?: IconName
 }
 
 export function Button({ label, icon, ...action }: ButtonProps) {
@@ -29,7 +23,6 @@ export function Button({ label, icon, ...action }: ButtonProps) {
   )
 }
 
-/** The label is a tooltip, and screen readers announce it. */
 export function IconButton({ label, icon, ...action }: ButtonProps & { readonly icon: IconName }) {
   return (
     <Clickable
@@ -42,6 +35,8 @@ export function IconButton({ label, icon, ...action }: ButtonProps & { readonly 
     </Clickable>
   )
 }
+
+type Action = RenderableProps<Omit<ButtonProps, 'label' | 'icon'>>
 
 function Clickable({ href, onClick, kind, ...attributes }: Action) {
   if (href !== undefined) return <a class={`button ${kind ?? ''}`} href={href} {...attributes} />

@@ -1,14 +1,8 @@
-import type { ComponentChildren } from 'preact'
+import type { RenderableProps } from 'preact'
 import { Icon } from './Icon.tsx'
 
-interface HintProps {
-  /** `alert` and `status` are read aloud when they appear. */
-  readonly role?: 'alert' | 'status'
-  readonly children: ComponentChildren
-}
-
-/** Information that the user needs before continuing. */
-export function Hint({ role, children }: HintProps) {
+/** With a role, it is read aloud when it appears. */
+export function Hint({ role, children }: RenderableProps<{ readonly role?: 'alert' | 'status' }>) {
   return (
     <p class="hint" role={role}>
       <Icon name="late" /> <span>{children}</span>
@@ -16,7 +10,6 @@ export function Hint({ role, children }: HintProps) {
   )
 }
 
-/** The error in the entry above it. */
 export function Wrong({ children: message }: { readonly children: string }) {
   return (
     <span class="wrong">

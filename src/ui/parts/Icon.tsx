@@ -1,4 +1,4 @@
-/** Icons on a 16 × 16 grid: thin lines in the colour of the text. An icon always has a word or a label beside it. */
+/** Hidden from screen readers: an icon always has a word or a label beside it. */
 const PATHS = {
   active: 'M8 2.5a5.5 5.5 0 1 0 0 11 5.5 5.5 0 0 0 0-11ZM8 5v3.2l2 1.3',
   retrying: 'M3.5 8a4.5 4.5 0 1 0 1.5-3.3M5 2v3h3',
@@ -23,7 +23,6 @@ const PATHS = {
   jobs: 'M2.5 5.5h11v8h-11ZM6 5.5v-3h4v3M2.5 9h11',
   workers: 'M2.5 2.5h11v4.5h-11ZM2.5 9h11v4.5h-11ZM5 4.8h.2M5 11.2h.2',
   search: 'M7 2.5a4.5 4.5 0 1 0 0 9 4.5 4.5 0 0 0 0-9ZM10.3 10.3l3.2 3.2',
-  more: 'M3.5 8h.2M8 8h.2M12.5 8h.2',
   edit: 'M3 13l.7-3L11 2.7l2.3 2.3L6 12.3Z',
   trash: 'M3 4.5h10M6 4.5v-2h4v2M4.5 4.5l.5 9h6l.5-9',
   plus: 'M8 3v10M3 8h10',

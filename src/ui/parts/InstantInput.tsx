@@ -1,4 +1,3 @@
-/** A field for a date and a time, in the zone of the page. */
 import { useState } from 'preact/hooks'
 import { zone } from '../time/clock.ts'
 import { changeNote, instantOf, typedAt } from '../time/format.ts'

@@ -1,4 +1,3 @@
-/** A value as JSON, with a button that copies it. */
 import { Button } from './Button.tsx'
 import { toast } from './toast.tsx'
 

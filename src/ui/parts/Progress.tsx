@@ -1,5 +1,3 @@
-/** The progress that a handler reports: a share from 0 to 1, a percentage, or `{done, total}` is drawn as a bar. */
-
 export function ProgressBar({ share, class: name }: { readonly share: number; readonly class: string }) {
   return (
     <span class={name}>
@@ -9,7 +7,7 @@ export function ProgressBar({ share, class: name }: { readonly share: number; re
   )
 }
 
-/** A share from 0 to 1, or null if the progress cannot be drawn. */
+/** Handlers report a share from 0 to 1, a percentage or `{done, total}`; null if it cannot be drawn as a bar. */
 export function shareOf(progress: unknown): number | null {
   if (typeof progress === 'number' && progress >= 0)
     return progress <= 1 ? progress : progress <= 100 ? progress / 100 : null

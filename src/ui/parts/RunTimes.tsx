@@ -1,4 +1,3 @@
-/** The next run times of a timer, in several zones side by side. */
 import { relativeTime } from '../../duration.ts'
 import { now } from '../time/clock.ts'
 import { exact } from '../time/format.ts'
@@ -7,10 +6,8 @@ interface RunTimesProps {
   readonly label: string
   readonly times: readonly { readonly at: string }[]
   readonly timerZone: string
-  /** The zone to mark as the user's own. */
   readonly myZone?: string
   readonly zones: readonly string[]
-  /** The time to highlight. */
   readonly next?: string | null
 }
 

@@ -1,12 +1,10 @@
 interface SelectProps {
   readonly label?: string
   readonly value: string
-  /** The text of each value. */
   readonly options: Readonly<Record<string, string>>
   readonly onChange?: (value: string) => void
 }
 
-/** A list of choices. Other attributes are passed to the element. */
 export function Select({ label, options, onChange, ...attributes }: SelectProps) {
   return (
     <select aria-label={label} onChange={(event) => onChange?.(event.currentTarget.value)} {...attributes}>

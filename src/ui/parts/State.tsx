@@ -37,7 +37,6 @@ export function JobState({ job: { state, attempt } }: { readonly job: Pick<Job, 
   return <State of={state === 'waiting' && attempt > 0 ? 'retrying' : state} />
 }
 
-/** The status, and the number of the next retry. */
 export function ScheduleState({ of }: { readonly of: Schedule }) {
   const { status, frozenUntil, retryAt, retry, retryLimit } = of
   return (

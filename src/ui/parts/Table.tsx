@@ -1,21 +1,16 @@
-/**
- * A table that does not move under the pointer: while the pointer or the focus is in it, rows keep their order and new
- * rows wait behind a button; cells are still updated.
- */
 import type { ComponentChildren } from 'preact'
 import { useRef, useState } from 'preact/hooks'
+import type { Query } from '../api/query.ts'
+import { Pending } from './placeholders.tsx'
 
 export interface Column<Row> {
-  /** With a leading `#`, the title is hidden, and only screen readers announce it. */
   readonly title: string
+  /** Whether only screen readers announce the title. */
+  readonly isTitleHidden?: boolean
+  /** Null is shown as a dash. */
   readonly cell: (row: Row) => ComponentChildren
-  /** Aligned to the right. */
-  readonly isNumber?: boolean
-  readonly isWide?: boolean
-  /** Whether the column identifies the row: it is then wide, and the first line on a phone. */
-  readonly isMain?: boolean
-  /** Whether to omit the column on a phone, where other columns are labelled values below the main one. */
-  readonly isOptional?: boolean
+  /** The main column identifies the row. On a phone, it is the first line, with labelled values below it. */
+  readonly kind?: 'main' | 'wide' | 'number' | 'no-phone'
 }
 
 interface Selection {
@@ -29,18 +24,19 @@ interface Identified {
 
 interface TableProps<Row extends Identified> {
   readonly label: string
-  readonly rows: readonly Row[]
+  readonly query: Query<unknown>
+  /** Undefined until the response to the query arrives. */
+  readonly rows: readonly Row[] | undefined
   readonly columns: readonly Column<Row>[]
-  /** Identifies the filter and the page. When this changes, all rows change at once. */
-  readonly view?: string
   readonly selection?: Selection | undefined
   readonly empty: ComponentChildren
 }
 
 export function Table<Row extends Identified>(props: TableProps<Row>) {
-  const { label, rows, columns, view = '', selection, empty } = props
+  const { label, query, rows, columns, selection, empty } = props
   const [isHeld, setHeld] = useState(false)
-  const { shown, isGone, waiting, showAll } = useHeldRows(rows, view, isHeld)
+  const { shown, isGone, waiting, showAll } = useHeldRows(rows ?? [], query.key, isHeld)
+  if (rows === undefined) return <Pending query={query} rows={3} />
   if (rows.length === 0) return <>{empty}</>
   return (
     <div
@@ -66,9 +62,9 @@ export function Table<Row extends Identified>(props: TableProps<Row>) {
                 <SelectAll ids={shown.map(({ id }) => id)} selection={selection} />
               </th>
             )}
-            {columns.map((column) => (
-              <th key={column.title} role="columnheader" scope="col" class={classOf(column)}>
-                {isHidden(column) ? <span class="hidden">{column.title.slice(1)}</span> : column.title}
+            {columns.map(({ title, isTitleHidden, kind }) => (
+              <th key={title} role="columnheader" scope="col" class={kind}>
+                {isTitleHidden === true ? <span class="hidden">{title}</span> : title}
               </th>
             ))}
           </tr>
@@ -81,14 +77,9 @@ export function Table<Row extends Identified>(props: TableProps<Row>) {
                   <SelectRow id={row.id} selection={selection} />
                 </td>
               )}
-              {columns.map((column) => (
-                <td
-                  key={column.title}
-                  role="cell"
-                  class={classOf(column)}
-                  data-label={isHidden(column) ? undefined : column.title}
-                >
-                  {column.cell(row)}
+              {columns.map(({ title, kind, cell }) => (
+                <td key={title} role="cell" class={kind} data-label={title}>
+                  {cell(row) ?? <span class="none">–</span>}
                 </td>
               ))}
             </tr>
@@ -99,21 +90,21 @@ export function Table<Row extends Identified>(props: TableProps<Row>) {
   )
 }
 
-/** The rows to show: while the rows are held, these are the previous rows with their newest content. */
-function useHeldRows<Row extends Identified>(rows: readonly Row[], view: string, isHeld: boolean) {
+/** While the pointer or the focus is in the table, no row moves, and new rows wait behind a button. */
+function useHeldRows<Row extends Identified>(rows: readonly Row[], key: string, isHeld: boolean) {
   const [, showNew] = useState(0)
-  const before = useRef({ view, rows })
+  const before = useRef({ key, rows })
   const fresh = new Map(rows.map((row) => [row.id, row]))
-  const keeps = isHeld && before.current.view === view && before.current.rows.length > 0
+  const keeps = isHeld && before.current.key === key && before.current.rows.length > 0
   const shown = keeps ? before.current.rows.map((row) => fresh.get(row.id) ?? row) : rows
-  before.current = { view, rows: shown }
+  before.current = { key, rows: shown }
   const known = new Set(shown.map(({ id }) => id))
   return {
     shown,
     isGone: (id: string) => !fresh.has(id),
     waiting: rows.filter((row) => !known.has(row.id)).length,
     showAll: () => {
-      before.current = { view, rows: [] }
+      before.current = { key, rows: [] }
       showNew((times) => times + 1)
     },
   }
@@ -140,14 +131,4 @@ function SelectRow({ id, selection }: { readonly id: string; readonly selection:
     change(next)
   }
   return <input type="checkbox" aria-label={`Select ${id}`} checked={ids.has(id)} onChange={toggle} />
-}
-
-function isHidden({ title }: Column<never>): boolean {
-  return title.startsWith('#')
-}
-
-function classOf({ isNumber, isWide, isMain, isOptional }: Column<never>): string | undefined {
-  const classes = { number: isNumber, wide: isWide ?? isMain, first: isMain, 'no-phone': isOptional }
-  const names = Object.entries(classes).flatMap(([name, isOn]) => (isOn === true ? [name] : []))
-  return names.join(' ') || undefined
 }

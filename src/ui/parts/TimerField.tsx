@@ -1,7 +1,3 @@
-/**
- * The text of a timer, checked while the user types: shows its meaning, its next run times, or the position of the
- * error.
- */
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { TimerCheck } from '../api/generated/api.ts'
 import { useApi } from '../api/query.ts'

@@ -35,16 +35,14 @@ export function Dialog({ title, onClose, children }: DialogProps) {
 export interface Question {
   readonly title: string
   readonly body?: ComponentChildren
-  /** The label of the button that confirms: a verb. */
   readonly action: string
-  /** The label of the other button; default: Cancel, which is ambiguous when the user cancels a job. */
+  /** Default: Cancel, which is ambiguous when the user cancels a job. */
   readonly dismiss?: string
   readonly isDangerous?: boolean
 }
 
 const asked = signal<(Question & { readonly answer: (yes: boolean) => void }) | null>(null)
 
-/** Asks for confirmation before an action that cannot be undone or that affects many rows. */
 export function ask(question: Question): Promise<boolean> {
   return new Promise((resolve) => {
     asked.value = {

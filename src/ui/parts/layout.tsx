@@ -1,4 +1,3 @@
-/** The parts of pages: a heading with actions, sections, and facts. */
 import { type ComponentChildren, Fragment } from 'preact'
 import { link } from '../router.ts'
 
@@ -14,7 +13,11 @@ export function PageHead({ title, crumb, beside, below, children }: PageHeadProp
   return (
     <header class="head">
       <div>
-        {crumb !== undefined && <Crumb to={crumb} />}
+        {crumb !== undefined && (
+          <a class="crumb" href={link([crumb.toLowerCase()])}>
+            {crumb}
+          </a>
+        )}
         <div class="row title-line">
           <h1 tabIndex={-1}>{title}</h1>
           {beside}
@@ -26,19 +29,9 @@ export function PageHead({ title, crumb, beside, below, children }: PageHeadProp
   )
 }
 
-export function Crumb({ to }: { readonly to: 'Schedules' | 'Jobs' }) {
-  return (
-    <a class="crumb" href={link([to.toLowerCase()])}>
-      {to}
-    </a>
-  )
-}
-
 interface SectionProps {
   readonly title: string
-  /** To the right of the title. */
   readonly aside?: ComponentChildren
-  /** Screen readers announce changes to it. */
   readonly isLive?: boolean
   readonly children: ComponentChildren
 }
@@ -55,7 +48,7 @@ export function Section({ title, aside, isLive = false, children }: SectionProps
   )
 }
 
-/** Names and values. A fact whose value is null or false is omitted. */
+/** A fact whose value is null or false is omitted. */
 export function Facts({ of }: { readonly of: Readonly<Record<string, ComponentChildren>> }) {
   const shown = Object.entries(of).filter(([, value]) => value !== null && value !== false)
   return (

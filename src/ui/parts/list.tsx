@@ -1,19 +1,17 @@
-/** The parts that lists have in common: search, filters, counts by state, pages and bulk actions. */
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { JobCounts, JobPage } from '../api/generated/api.ts'
 import type { Query } from '../api/query.ts'
-import { link, query, segments, setQuery } from '../router.ts'
+import { link, linkHere, query, setQuery } from '../router.ts'
 import { count } from '../time/format.ts'
 import { Button, IconButton } from './Button.tsx'
 import { Icon, type IconName } from './Icon.tsx'
-import { Loaded, Stale } from './placeholders.tsx'
+import { Empty, Stale } from './placeholders.tsx'
 import { type Column, Table } from './Table.tsx'
 
 const TYPING_MS = 250
 const PAGE_SIZE = 50
 
-/** A text field whose value is written to the address when the user stops typing. */
 export function Search({ name = 'q', label }: { readonly name?: string; readonly label: string }) {
   const value = query.value[name] ?? ''
   const [text, setText] = useState(value)
@@ -79,7 +77,6 @@ export function FilterChips({ names, labelOf = String, textOf = String }: Filter
   )
 }
 
-/** The filters with these names in the address. */
 export function filtersOf(names: readonly string[]): Readonly<Record<string, string>> {
   return Object.fromEntries(Object.entries(query.value).filter(([name]) => names.includes(name)))
 }
@@ -95,44 +92,38 @@ interface ListProps<Row extends { readonly id: string }> {
   readonly query: Query<PageOf<Row>>
   readonly title: string
   readonly columns: readonly Column<Row>[]
-  /** Identifies the filter and the page. */
-  readonly view: string
+  /** Shown if the list is empty without a filter. */
   readonly empty: ComponentChildren
-  /** Actions on the selected rows; if there are none, rows cannot be selected. */
   readonly actions: readonly BulkAction[]
-  /** Below the rows. */
   readonly children?: ComponentChildren
 }
 
-/** A page of rows, with links to the other pages and actions on selected rows. */
 export function List<Row extends { readonly id: string }>(props: ListProps<Row>) {
-  const { query, title, columns, view, empty, actions, children } = props
+  const { query: list, title, columns, empty, actions, children } = props
   const [ids, change] = useState<ReadonlySet<string>>(new Set())
+  const { data } = list
+  const what = title.toLowerCase()
+  const { order: _, ...filters } = query.value
+  const isFiltered = Object.keys(filters).length > 0
   const clear = () => change(new Set())
   const perform = async (run: BulkAction['run']) => {
     if (await run([...ids])) clear()
   }
   return (
     <>
-      <Stale query={query} />
-      <Loaded query={query}>
-        {(page) => (
-          <>
-            <Table
-              label={title}
-              rows={page.items}
-              columns={columns}
-              view={view}
-              selection={actions.length > 0 ? { ids, change } : undefined}
-              empty={empty}
-            />
-            <Pager of={page} what={title.toLowerCase()} />
-            {page.items.length > 0 && children}
-          </>
-        )}
-      </Loaded>
+      <Stale query={list} />
+      <Table
+        label={title}
+        query={list}
+        rows={data?.items}
+        columns={columns}
+        selection={actions.length > 0 ? { ids, change } : undefined}
+        empty={isFiltered ? <NoMatches what={what} hasMore={typeof data?.next === 'string'} /> : empty}
+      />
+      {data !== undefined && <Pager of={data} what={what} />}
+      {data !== undefined && data.items.length > 0 && children}
       {ids.size > 0 && (
-        <div class="row bulk" role="region" aria-label={`Selected ${title.toLowerCase()}`}>
+        <div class="row bulk" role="region" aria-label={`Selected ${what}`}>
           <span>{count(ids.size)} selected</span>
           {actions.map(({ label, isDangerous, run }) => (
             <Button
@@ -149,6 +140,15 @@ export function List<Row extends { readonly id: string }>(props: ListProps<Row>)
   )
 }
 
+function NoMatches({ what, hasMore }: { readonly what: string; readonly hasMore: boolean }) {
+  return (
+    <Empty title={`No matching ${what}`}>
+      {hasMore && <p>Only some {what} were searched. The next page searches further.</p>}
+      <a href={link([what])}>Show all {what}</a>
+    </Empty>
+  )
+}
+
 interface StateCountsProps {
   readonly names: readonly IconName[]
   readonly counts: JobCounts | undefined
@@ -158,11 +158,9 @@ interface StateCountsProps {
 
 export function StateCounts({ names, counts, entry }: StateCountsProps) {
   const chosen = query.value[entry]
-  const at = (value: string | undefined) =>
-    link(segments.value, { ...query.value, after: undefined, [entry]: value })
   return (
     <nav class="row counts" aria-label={`By ${entry}`}>
-      <a href={at(undefined)} aria-current={chosen === undefined ? 'true' : undefined}>
+      <a href={linkHere({ [entry]: undefined })} aria-current={chosen === undefined ? 'true' : undefined}>
         all
       </a>
       {names.map((name) => {
@@ -170,7 +168,7 @@ export function StateCounts({ names, counts, entry }: StateCountsProps) {
         return (
           <a
             key={name}
-            href={at(name)}
+            href={linkHere({ [entry]: name })}
             aria-current={chosen === name ? 'true' : undefined}
             class={number === 0 && counts !== undefined ? 'zero' : undefined}
           >
@@ -189,7 +187,6 @@ interface PageOf<Row> extends Omit<JobPage, 'items'> {
   readonly items: readonly Row[]
 }
 
-/** Links to the previous and the next page, and the number of rows that were counted. */
 function Pager({ of, what }: { readonly of: PageOf<unknown>; readonly what: string }) {
   const { items, total, next } = of
   const starts = pageStarts()
@@ -202,9 +199,9 @@ function Pager({ of, what }: { readonly of: PageOf<unknown>; readonly what: stri
         {total === null ? ` ${what} found so far` : ` of ${totalText(total)} ${what}`}
       </span>
       {starts.length > 0 && (
-        <IconButton icon="left" label="Previous page" href={pageAfter(starts.slice(0, -1))} />
+        <IconButton icon="left" label="Previous page" href={pageLink(starts.slice(0, -1))} />
       )}
-      {next !== null && <IconButton icon="right" label="Next page" href={pageAfter([...starts, next])} />}
+      {next !== null && <IconButton icon="right" label="Next page" href={pageLink([...starts, next])} />}
     </nav>
   )
 }
@@ -214,19 +211,15 @@ export function totalText(total: number): string {
   return total === 1000 ? '1,000+' : count(total)
 }
 
-function pageAfter(starts: readonly string[]): string {
-  return link(segments.value, { ...query.value, after: starts.join('\n') })
+function pageLink(starts: readonly string[]): string {
+  return linkHere({ after: starts.join('\n') })
 }
 
-/**
- * The starts of the pages from the second page to this one. The address contains all of them, so that the user can go
- * back.
- */
+/** From the second page to this one. The address contains all of them, so that the user can go back. */
 function pageStarts(): readonly string[] {
   return query.value['after']?.split('\n') ?? []
 }
 
-/** The page in the address. `after` is undefined for the first page. */
 export function paging(): { readonly limit: number; readonly after: string | undefined } {
   return { limit: PAGE_SIZE, after: pageStarts().at(-1) }
 }

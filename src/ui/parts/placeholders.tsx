@@ -1,4 +1,3 @@
-/** Placeholders that are shown instead of data: loading, empty, failed. */
 import type { ComponentChildren, RenderableProps } from 'preact'
 import { ApiError } from '../api/client.ts'
 import type { Query } from '../api/query.ts'
@@ -8,15 +7,16 @@ import { Icon } from './Icon.tsx'
 
 interface LoadedProps<Content> {
   readonly query: Query<Content>
-  /** Lines of the placeholder. */
-  readonly rows?: number
+  readonly rows?: number | undefined
   readonly children: (data: Content) => ComponentChildren
 }
 
-/** The content of a query. Until it arrives: a placeholder, or the error and a button to try again. */
-export function Loaded<Content>({ query, rows = 8, children }: LoadedProps<Content>) {
-  const { data, error, reload } = query
-  if (data !== undefined) return <>{children(data)}</>
+export function Loaded<Content>({ query, rows, children }: LoadedProps<Content>) {
+  if (query.data !== undefined) return <>{children(query.data)}</>
+  return <Pending query={query} rows={rows} />
+}
+
+export function Pending({ query: { error, reload }, rows = 8 }: Omit<LoadedProps<unknown>, 'children'>) {
   if (error !== undefined) return <Failure error={error} onRetry={reload} />
   return (
     <div class="loading" role="status" aria-label="Loading">
@@ -49,7 +49,6 @@ function Failure({ error, onRetry }: { readonly error: Error; readonly onRetry: 
   )
 }
 
-/** Shown above data that may be out of date because the last request failed. */
 export function Stale({ query: { data, error } }: { readonly query: Query<unknown> }) {
   if (data === undefined || error === undefined) return null
   return <Hint role="status">{error.message} This data may be out of date.</Hint>

@@ -1,4 +1,3 @@
-/** Short messages at the edge of the page; errors stay until they are closed. */
 import { signal } from '@preact/signals'
 import { ApiError } from '../api/client.ts'
 import { link } from '../router.ts'

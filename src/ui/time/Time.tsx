@@ -18,7 +18,6 @@ export function startTimes(): void {
   })
 }
 
-/** Relative, exact on hover. Null is displayed as a dash. */
 export function Ago({ at, own }: { readonly at: string | null; readonly own?: string }) {
   if (at === null) return <span class="none">–</span>
   const date = new Date(at)
@@ -29,7 +28,6 @@ export function Ago({ at, own }: { readonly at: string | null; readonly own?: st
   )
 }
 
-/** The exact time, followed by the relative one. */
 export function At({ at, own }: { readonly at: string | null; readonly own?: string }) {
   if (at === null) return <span class="none">–</span>
   const date = new Date(at)
@@ -41,7 +39,6 @@ export function At({ at, own }: { readonly at: string | null; readonly own?: str
   )
 }
 
-/** How long a run took, or has been running. */
 export function Took({ from, to }: { readonly from: string | null; readonly to: string | null }) {
   if (from === null) return <span class="none">–</span>
   const end = to === null ? now.value.getTime() : Date.parse(to)

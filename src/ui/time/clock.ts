@@ -1,4 +1,3 @@
-/** The server's time, once a second while the page is visible, and the zone in which times are shown. */
 import { computed, signal } from '@preact/signals'
 import { load, save } from '../storage.ts'
 import { myZone } from './format.ts'
@@ -19,7 +18,6 @@ export function setServerTime(at: Date): void {
 }
 
 const isUtc = signal(load(ZONE) === 'UTC')
-/** The zone of all times on the page, except for a timer that names another zone. */
 export const zone = computed(() => (isUtc.value ? 'UTC' : myZone))
 
 export function toggleZone(): void {

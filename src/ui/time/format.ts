@@ -1,4 +1,3 @@
-/** Converts instants and numbers to and from the forms that people read and type. */
 import { TZDate, tzOffset } from '@date-fns/tz'
 import { lightFormat } from 'date-fns/lightFormat'
 
@@ -33,6 +32,11 @@ export function count(value: number): string {
   return value.toLocaleString('en-US').replaceAll(',', ' ')
 }
 
+/** `1 job`, `2 jobs` */
+export function counted(value: number, noun: string): string {
+  return `${count(value)} ${noun}${value === 1 ? '' : 's'}`
+}
+
 /**
  * The instant at which a clock in a zone shows a time such as `2026-03-27T09:00`. A repeated time means its first
  * occurrence. A skipped time is interpreted with the offset from before the change: 02:30 means 03:30. The result of
@@ -57,11 +61,7 @@ export function typedAt(at: Date, zone: string): string {
   return lightFormat(shown, shown.getSeconds() === 0 ? MINUTES : `${MINUTES}:ss`)
 }
 
-/**
- * A note on a typed time that the clock skips or repeats, or null for any other time.
- *
- * @param at  the instant that the typed time means
- */
+/** Null if the clock neither skips nor repeats the typed time. @param at  the instant that it means */
 export function changeNote(at: Date, typed: string, zone: string): string | null {
   const { time, offset } = wall(at, zone)
   if (typedAt(at, zone) !== typed) return `The clock skips this time: it means ${time.slice(0, 5)} ${offset}`
