@@ -8,11 +8,7 @@ import {
   SHORT_WEEKDAYS,
 } from './spec.ts'
 
-/**
- * The normal form, byte for byte as `systemd-analyze calendar` prints it.
- *
- * @param zone  the zone suffix of the event, or null if there is none
- */
+/** Byte for byte as `systemd-analyze calendar` prints it. */
 export function format(spec: CalendarSpec, zone: string | null): string {
   const weekdays = spec.weekdays === EVERY_WEEKDAY ? '' : `${formatWeekdays(spec.weekdays)} `
   const date = `${list(spec.years, 4)}-${list(spec.months, 2)}${spec.daysFromEnd ? '~' : '-'}${list(spec.days, 2)}`

@@ -2,7 +2,6 @@ import { syntaxError } from './syntax-error.ts'
 import { COMMA, DOT, isDigit, type Reader, SLASH, STAR } from './reader.ts'
 import { DAY_FROM_END, type Field, type Item, type Items, NO_END, SECOND, SECONDS, YEAR } from './spec.ts'
 
-/** An item as written, with its position in the text. */
 interface WrittenItem extends Item {
   readonly from: number
   readonly to: number

@@ -1,6 +1,5 @@
 /** One second in microseconds, the unit of the seconds field and of all instants in this folder. */
 export const SECOND = 1_000_000
-/** One day in microseconds. */
 export const DAY = 86_400 * SECOND
 
 export const FIRST_YEAR = 1970
@@ -42,7 +41,6 @@ export interface CalendarSpec {
   readonly seconds: Items
 }
 
-/** The allowed values of a field, and its name for messages. */
 export interface Field {
   readonly name: string
   readonly low: number
@@ -59,10 +57,8 @@ export const HOUR: Field = { name: 'hour', low: 0, high: 23, unit: 1 }
 export const MINUTE: Field = { name: 'minute', low: 0, high: 59, unit: 1 }
 export const SECONDS: Field = { name: 'second', low: 0, high: 60 * SECOND - 1, unit: SECOND }
 
-/** A field with a single value. */
 export function only(value: number): readonly Item[] {
   return [{ start: value, end: NO_END, step: 0 }]
 }
 
-/** A field that contains only zero, the default for omitted times. */
 export const ZERO: readonly Item[] = only(0)

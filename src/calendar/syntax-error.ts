@@ -4,12 +4,9 @@ import { explainToken } from './hint-token.ts'
 import type { Reader } from './reader.ts'
 
 /**
- * The error for a string that cannot be parsed.
- *
- * A mistake that concerns the whole text (a cron line, stray blanks) is reported instead of its first symptom.
+ * Reports a mistake that concerns the whole text (a cron line, stray blanks) instead of its first symptom.
  *
  * @param place  the offset of the invalid piece, and its end; default: the next blank
- * @param problem  what is wrong with it
  */
 export function syntaxError(
   reader: Reader,

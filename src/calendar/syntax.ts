@@ -12,12 +12,7 @@ const UTC = 'UTC'
 // The last second of 2199.
 const LAST_UNIX_SECOND = 7_258_118_399
 
-/**
- * Reads a calendar event according to the grammar of systemd.time(7).
- *
- * @returns the event as written, and its zone suffix
- * @throws CalendarSyntaxError
- */
+/** Reads the grammar of systemd.time(7). @throws CalendarSyntaxError */
 export function parse(text: string): { readonly spec: CalendarSpec; readonly zone: Zone | undefined } {
   let zone: Zone | undefined
   let end = text.length
@@ -106,7 +101,6 @@ function readTime(reader: Reader, hours: WrittenList): Pick<CalendarSpec, 'hours
   return { hours: settle(reader, hours, HOUR), minutes: settle(reader, minutes, MINUTE), seconds }
 }
 
-/** Reads `@` and the seconds since 1970. */
 function readUnixTime(reader: Reader, weekdays: number): CalendarSpec {
   const from = reader.at
   reader.skip(AT)

@@ -25,7 +25,7 @@ export interface TablesOptions {
   readonly prefix?: string | undefined
 }
 
-/** The columns of each table, without keys and generated columns. */
+/** Without keys and generated columns. */
 export const COLUMNS = {
   periodic_task: { ...SETTINGS, ...SCHEDULE_COLUMNS, ...PLAN_COLUMNS },
   job: { ...OCCURRENCE_COLUMNS, ...JOB_SETTINGS, ...JOB_COLUMNS, ...CLAIM_COLUMNS },
@@ -37,7 +37,6 @@ export const COLUMNS = {
   declared_set: SET_COLUMNS,
 }
 
-/** `status` of a schedule. */
 export const STATUS =
   "case when `enabled` = 0 then 'paused' when `idle` in ('dead', 'invalid', 'retired') then `idle` when `frozen_until` is not null and coalesce(`idle`, '') <> 'done' then 'frozen' when `retry_at` is not null then 'retrying' when `idle` = 'done' then 'done' else 'active' end"
 
@@ -73,12 +72,10 @@ export const DEFINITION_PARTS: readonly string[] = SETTING_NAMES.map((name) => s
   .filter(({ replans }) => replans === true)
   .map(({ column, default: value }) => (value === null ? `coalesce(\`${column}\`, '')` : `\`${column}\``))
 
-/** The conversions of JSON columns. */
 export const JSON_TEXT = {
   toDriver: (value: unknown) => JSON.stringify(value),
   fromDriver: (value: string): unknown => JSON.parse(value),
 }
-/** The conversions of flags. */
 export const FLAG = {
   toDriver: Number,
   // A driver may be configured to return bigints.
@@ -100,7 +97,6 @@ export interface BuilderType {
   readonly builder: ColumnBuilderBase
 }
 type Of<Dialect extends BuilderType, Data> = (Dialect & { readonly data: Data })['builder']
-/** The builders of columns, by the names of their properties. */
 export type Builders<Dialect extends BuilderType, Definitions> = {
   [Name in keyof Definitions]: Definitions[Name] extends { default: null }
     ? Of<Dialect, Exclude<Stored<Definitions[Name]>, null | 'unlimited'>>
@@ -113,7 +109,6 @@ interface Builder {
   notNull(): Builder
   default(value: SQL): Builder
 }
-/** The types of columns on one dialect. */
 export interface Types {
   readonly text: (column: string, most: number) => Builder
   readonly 'job id': (column: string) => Builder
@@ -175,7 +170,6 @@ function oneOf(values: readonly string[]): Check {
   return (column) => `${column} in (${values.map((value) => `'${value}'`).join(', ')})`
 }
 
-/** The CHECKs of a dialect, by kind of column. */
 export interface ChecksOfKinds {
   readonly text: (most: number) => Check | null
   readonly 'job id': Check

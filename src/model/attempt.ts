@@ -1,4 +1,3 @@
-/** The attempts of a job, as shown in its history. */
 import type { StoredOutcome } from './states.ts'
 import type { AttemptEnd, JobOutcome } from './settle.ts'
 

@@ -1,4 +1,3 @@
-/** A caller's authority: which rows it can access, which tasks it may use, and its limits. */
 import { checkKeys, namesOf } from '../keys.ts'
 import { ForbiddenError, InvalidInputError, LimitError } from '../errors.ts'
 import { timer } from '../timer/index.ts'
@@ -101,11 +100,7 @@ export function checkedTasks(tasks: GrantedTasks = []): ReadonlySet<string> {
   return new Set(names)
 }
 
-/**
- * Checked before each write to a schedule or job of this task.
- *
- * @throws ForbiddenError
- */
+/** Checked before each write to a schedule or job of this task. @throws ForbiddenError */
 export function requireTask({ tasks, builtInTasks }: Authority, name: string): void {
   if (tasks?.has(name) === true) return
   if (tasks !== null)
@@ -123,9 +118,7 @@ export type LimitedSettings = Partial<
   Pick<ScheduleSettings, 'priority' | 'timeout' | 'retries' | 'args' | 'overlap' | 'catchUp'>
 >
 
-/**
- * Maximum `catchUp` of a limited owner's schedule. One pass submits the missed runs, so they are all open at once.
- */
+/** One pass submits the missed runs of a limited owner's schedule, so they are all open at once. */
 const MAX_CATCH_UP = 10
 
 /** @throws InvalidInputError naming the field and the limit */

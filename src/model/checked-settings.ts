@@ -1,4 +1,3 @@
-/** Checks settings from people and code. Each error names the setting. */
 import { InvalidInputError } from '../errors.ts'
 import {
   checkedFlag,
@@ -20,11 +19,7 @@ import {
   type TextSetting,
 } from './settings.ts'
 
-/**
- * The given settings, checked and in stored form.
- *
- * @throws InvalidInputError
- */
+/** The given settings, in stored form. @throws InvalidInputError naming the setting */
 export function checkedSettings(
   names: readonly OptionName[],
   options: { readonly [Name in OptionName]?: unknown },
@@ -41,12 +36,7 @@ export function checkedSettings(
   return Object.fromEntries(checked) as Partial<SettingValues>
 }
 
-/**
- * The stored form of the value of one setting. The caller handles null.
- *
- * @param otherwise  the meaning of null, if it is allowed
- * @throws InvalidInputError
- */
+/** @param otherwise  the meaning of null, which the caller handles @throws InvalidInputError */
 export function checkedSetting(name: OptionName, value: unknown, otherwise?: string): unknown {
   const setting = settingOf(name)
   switch (setting.kind) {

@@ -62,12 +62,10 @@ type Raw<Definition> =
         ? number
         : Exclude<Value<Definition>, 'unlimited'>)
   | (Definition extends { default: null } ? null : never)
-/** The columns as the database returns them. */
 export type Row<Definitions extends Readonly<Record<string, { readonly column: string }>>> = {
   [Name in keyof Definitions as Definitions[Name]['column']]: Raw<Definitions[Name]>
 }
 
-/** The definitions with these names. */
 export function picked<Definitions extends Columns, Name extends keyof Definitions & string>(
   definitions: Definitions,
   names: readonly Name[],
@@ -95,7 +93,6 @@ export const OCCURRENCE_COLUMNS = {
   run: { kind: 'whole', column: 'run', least: 0, most: LARGE, default: null },
 } as const satisfies Readonly<Record<string, OwnColumn>>
 
-/** The state of a job. */
 export const JOB_COLUMNS = {
   state: { kind: 'word', column: 'state', values: JOB_STATES, default: 'waiting' },
   reason: { kind: 'word', column: 'reason', values: REASONS, default: null },
@@ -128,7 +125,6 @@ export const CLAIM_COLUMNS = {
   releases: { kind: 'whole', column: 'releases', least: 0, most: INT, default: 0 },
 } as const satisfies Readonly<Record<string, OwnColumn>>
 
-/** The state of a schedule. */
 export const SCHEDULE_COLUMNS = {
   /** The next slot; null while paused, or if there is none. */
   nextRunAt: { kind: 'instant', column: 'nextrun', default: null, checked: 'text' },
@@ -168,9 +164,7 @@ export const SCHEDULE_COLUMNS = {
 
 /** The columns that only the planner and marks use. */
 export const PLAN_COLUMNS = {
-  /** Why a schedule has no next run. */
   idle: { kind: 'word', column: 'idle', values: IDLE, default: null },
-  /** When the mark was set, and when it ends. */
   markedAt: { kind: 'instant', column: 'marked', default: null },
   markEndsAt: { kind: 'instant', column: 'mark_ends', default: null },
   /** The definition and the next run of the last planning. */
@@ -189,7 +183,6 @@ export const ATTEMPT_COLUMNS = {
   error: { kind: 'long text', column: 'error', default: null },
 } as const satisfies Readonly<Record<string, OwnColumn>>
 
-/** The lines that handlers logged. */
 export const LOG_COLUMNS = {
   jobId: { kind: 'job id', column: 'job_id' },
   at: { kind: 'instant', column: 'at', default: 'now' },
@@ -207,7 +200,6 @@ export const WORKER_COLUMNS = {
   heartbeatAt: { kind: 'instant', column: 'heartbeat', default: 'now' },
 } as const satisfies Readonly<Record<string, OwnColumn>>
 
-/** What must not run until a given time: a schedule, a task, a group, or everything if none is set. */
 export const FREEZE_COLUMNS = {
   scheduleId: { kind: 'text', column: 'schedule_id', most: NAME_LIMIT, default: null },
   task: { kind: 'text', column: 'task', most: NAME_LIMIT, default: null },

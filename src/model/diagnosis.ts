@@ -1,4 +1,3 @@
-/** What the doctor reads and reports. */
 import type { Plannable } from './planning.ts'
 import type { StoredSchedule } from './schedule.ts'
 
@@ -90,11 +89,7 @@ interface Subject {
   readonly id: string
 }
 
-/**
- * One finding about all of these rows, or none if there are no rows.
- *
- * @param rows  the worst first
- */
+/** At most one finding, about all of these rows. @param rows  the worst first */
 export function findings<Row extends Subject>(
   code: Finding['code'],
   rows: readonly Row[],
@@ -106,7 +101,6 @@ export function findings<Row extends Subject>(
   return [{ code, subjects, count: rows.length, ...advice(worst) }]
 }
 
-/** A finding about each of these rows. */
 export function findingsOfEach<Row extends Subject>(
   code: Finding['code'],
   rows: readonly Row[],

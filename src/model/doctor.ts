@@ -91,7 +91,6 @@ function marks({ marks, now }: DoctorInput, alive: ReadonlySet<string>, leaseMs:
   ]
 }
 
-/** @param alive  the live workers */
 function jobFindings(seen: DoctorInput, alive: DoctorInput['workers']): Finding[] {
   const { unreported, orphans, blocked, endless } = seen
   return [

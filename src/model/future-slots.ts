@@ -9,12 +9,9 @@ import { elapsesOf, isSetByHand } from './plan.ts'
 import type { Plannable, TimedSchedule } from './planning.ts'
 
 /**
- * The `nextrun` or `last_slot` that is further ahead than the timer can explain.
+ * The `nextrun` or `last_slot` that is further ahead than the timer can explain. Null if the timer is invalid.
  *
- * @param schedule  with `nextRunAt` as planned by its timer; null if it was set manually, because it may then be any
- *   time
- * @param now  by the database's clock
- * @returns null if there is none, or the timer is invalid
+ * @param schedule  with `nextRunAt` null if it was set manually, because it may then be any time
  */
 export function slotInFuture(
   schedule: TimedSchedule & Pick<Plannable, 'nextRunAt' | 'lastSlot'>,
@@ -26,10 +23,7 @@ export function slotInFuture(
   return lastSlot !== null && isAhead(lastSlot, now) ? lastSlot : null
 }
 
-/**
- * The same check for a stored schedule, which records how `nextrun` was set. This includes a schedule that is done only
- * because of such a slot.
- */
+/** The same for a stored schedule. This includes a schedule that is done only because of such a slot. */
 export function plannedInFuture(schedule: Plannable, now: Date): Date | null {
   const { nextRunAt, isByHand, idle, lastSlot } = schedule
   if (idle === 'done')
@@ -49,7 +43,6 @@ function hasMore(schedule: Plannable, now: Date): boolean {
   }
 }
 
-/** Whether the timer elapses between now and `nextRunAt`. */
 function hasEarlierElapse(schedule: TimedSchedule, nextRunAt: Date, now: Date): boolean {
   try {
     const event = elapsesOf(schedule, now)

@@ -9,7 +9,6 @@ import { isUpTo, wholeNeeded } from './settings.ts'
 const LATEST = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 const DEFAULT_LIMIT = 100
 const MAX_AT_ONCE = 1000
-/** The position of a page, as a filter. */
 export const PAGE_POSITION = { kind: 'text' } as const
 
 /** Rejected input in the form in which error messages quote it: escaped, and at most one or two lines long. */
@@ -27,9 +26,7 @@ export function isStorable(text: string): boolean {
   return !text.includes('\0') && text.isWellFormed()
 }
 
-/**
- * Names that differ only in one of these characters can look the same. Joiners and variation selectors are among them.
- */
+/** Names that differ only in one of these, such as joiners and variation selectors, can look the same. */
 const INVISIBLE = /[\p{Default_Ignorable_Code_Point}\u2028\u2029\ufff9-\ufffb]/u
 
 /**
@@ -91,12 +88,7 @@ export function checkedWhole<Value>(
   return value
 }
 
-/**
- * Reads a time option: milliseconds, or a time span such as `10min`.
- *
- * @returns milliseconds
- * @throws InvalidInputError naming the option
- */
+/** Milliseconds or a time span such as `10min`, in milliseconds. @throws InvalidInputError naming the option */
 export function spanOption(
   field: string,
   value: unknown,

@@ -10,7 +10,6 @@ export function occurrenceId(scheduleId: string, slot: Date): string {
   return uuid(8, slot.getTime(), digest)
 }
 
-/** The last id that this process created. */
 let last: { readonly unixMs: number; readonly bytes: Buffer } = { unixMs: -1, bytes: Buffer.alloc(10) }
 
 /**

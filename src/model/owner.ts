@@ -10,7 +10,7 @@ import { ForbiddenError, InvalidInputError } from '../errors.ts'
 import { checkedName, shownInput } from './input.ts'
 import { isUpTo, NAME_LIMIT } from './settings.ts'
 
-/** Restricts a call to the schedules and jobs with this group and this submitter. */
+/** Restricts a call to the schedules and jobs with this group and this submitter; null means any. */
 export interface Owner {
   /** Null means any. */
   readonly group: string | null
@@ -69,7 +69,6 @@ export function ownedSettings({ group, submitter }: Owner): {
   return { ...(group !== null && { group }), ...(submitter !== null && { submitter }) }
 }
 
-/** The id that an owner sees for one of its rows. */
 export function shownId(owner: Owner, stored: string): string {
   const prefix = prefixOf(owner)
   return stored.startsWith(prefix) ? stored.slice(prefix.length) : stored
@@ -84,11 +83,7 @@ export function storedIds(owner: Owner, shown: string): readonly string[] {
   return prefix === '' ? [shown] : [`${prefix}${shown}`, shown]
 }
 
-/**
- * The stored id of a new schedule whose id the caller chose.
- *
- * @throws InvalidInputError when the id is empty, too long, or contains an invalid character
- */
+/** The stored id of a new schedule. @throws InvalidInputError */
 export function newId(owner: Owner, id: string): string {
   const prefix = prefixOf(owner)
   checkedName('id', id, NAME_LIMIT)
@@ -106,11 +101,7 @@ export function isJobId(id: string): boolean {
   return /^\p{ASCII}*$/u.test(id) && !id.endsWith(' ')
 }
 
-/**
- * The stored id of a new job whose id the caller chose.
- *
- * @throws InvalidInputError as for `newId`, and when the id is not ASCII
- */
+/** The stored id of a new job. @throws InvalidInputError as for `newId`, and when the id is not ASCII */
 export function chosenJobId(owner: Owner, id: string): string {
   const stored = newId(owner, id)
   if (!isJobId(id))

@@ -51,8 +51,6 @@ export function planEdit(schedule: Plannable, now: Date, open: OpenJobs): Plan |
 }
 
 /**
- * The elapses of a schedule.
- *
  * @param now  by the database's clock, or an earlier instant to search from
  * @throws CalendarSyntaxError, CronSyntaxError, InvalidTimeSpanError
  */
@@ -95,7 +93,6 @@ export function planUnsubmittable(planned: Plan, error: string): Plan {
   }
 }
 
-/** The plan with only some of its runs. */
 export function withRuns(planned: Plan, runs: readonly PlannedRun[]): Plan {
   if (runs.length > 0) return { ...planned, runs }
   // No run was created, so no finish will arrive: plan again.
@@ -202,7 +199,6 @@ function planDue(readable: Readable, circumstances: Circumstances): Plan {
     : planSlots(readable, first, circumstances)
 }
 
-/** Decides the slots from `first` to now. */
 function planSlots(readable: Readable, first: Date, circumstances: Circumstances): Plan {
   const { schedule, event, slots } = readable
   const { now, missedAfterMs } = circumstances

@@ -22,7 +22,6 @@ export interface Schedule extends SettingValues, Values<typeof SCHEDULE_COLUMNS>
   readonly waitingFor: 'finish' | null
 }
 
-/** A schedule as stored; its status follows from `enabled` and `idle`. */
 export interface StoredSchedule
   extends Omit<Schedule, 'status' | 'waitingFor'>,
     Pick<Values<typeof PLAN_COLUMNS>, 'idle'> {}
@@ -42,7 +41,6 @@ export const DEFAULT_SETTINGS: Omit<ScheduleSettings, 'task' | 'timer'> = {
 
 const STORED = [...SETTING_NAMES, 'declaredBy' as const].toSorted()
 
-/** A schedule after a change to its settings. */
 export function withSettings(
   current: StoredSchedule,
   { args, ...changes }: Partial<ScheduleSettings>,
@@ -82,7 +80,6 @@ export function settingsHash(schedule: Schedule): string {
   return createHash('sha256').update(JSON.stringify(values)).digest('base64url').slice(0, 22)
 }
 
-/** The settings that differ from the current settings. Args are compared as JSON values. */
 export function changedSettings(
   current: Pick<Schedule, SettingName | 'declaredBy'>,
   wanted: Partial<ScheduleSettings>,

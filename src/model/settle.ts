@@ -28,7 +28,6 @@ export type AttemptEnd =
       /** The attempt's secrets, which are hidden in events. */
       readonly secrets?: Secrets | undefined
     }
-  /** The handler threw. */
   | ({ readonly kind: 'error'; readonly error: string; readonly permanent: boolean } & Spread)
   | ({ readonly kind: 'timeout'; readonly error: string } & Spread)
   /** Another worker took over the job. The attempt counts as failed, and the job is retried immediately. */
@@ -45,7 +44,6 @@ export type AttemptEnd =
 
 /** The state of a job after an attempt: it is final, or waits for its next attempt. */
 export type JobOutcome = {
-  /** The attempt's secrets, if they are known. */
   readonly secrets?: Secrets | undefined
 } & (
   | {
@@ -63,11 +61,9 @@ export type JobOutcome = {
     }
 )
 
-/** A locked job whose attempt has ended. */
 export interface LockedJob {
   /** The number of the attempt that ended, starting at 1. */
   readonly attempt: number
-  /** Whether someone asked to cancel the job. */
   readonly stopRequested: boolean
   /** The timer of the job's schedule, or null if there is none. */
   readonly timer: string | null

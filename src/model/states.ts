@@ -1,5 +1,3 @@
-/** Every list of words that columns contain, each defined once. */
-
 export const OPEN_STATES = ['waiting', 'blocked', 'running', 'external'] as const
 export const FINAL_STATES = ['success', 'failed', 'cancelled', 'skipped'] as const
 export const JOB_STATES = [...OPEN_STATES, ...FINAL_STATES] as const

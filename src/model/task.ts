@@ -164,9 +164,7 @@ function notMatching(
   )
 }
 
-/**
- * MariaDB rejects JSON that is nested 32 levels deep; MySQL rejects more than 100 levels, and SQLite more than 1000.
- */
+/** MariaDB rejects JSON that is nested 32 levels deep, MySQL more than 100 levels, and SQLite more than 1000. */
 const MAX_JSON_LEVELS = 31
 
 /**

@@ -1,4 +1,3 @@
-/** Checks a timer before it is stored, and returns its meaning, its next elapses, and warnings. */
 import { calendar, CalendarSyntaxError } from '../calendar/index.ts'
 import { InvalidInputError } from '../errors.ts'
 import { whole } from './builders.ts'

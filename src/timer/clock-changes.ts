@@ -1,4 +1,3 @@
-/** The effects of a zone's clock changes (daylight saving time) on a timer. */
 import { calendar } from '../calendar/index.ts'
 import type { Zone } from '../calendar/zone.ts'
 import { findZone } from '../calendar/zone-names.ts'
@@ -7,7 +6,6 @@ import type { Elapses, Timer } from './elapses.ts'
 import { union } from './union.ts'
 import { two } from './words-values.ts'
 
-/** A change to a zone's clock. */
 export interface ClockChange {
   readonly at: Date
   /** Positive: set forward. */
@@ -16,12 +14,10 @@ export interface ClockChange {
   readonly wall: Date
 }
 
-/** How far ahead to search for clock changes. */
 const HORIZON_MS = 400 * 86_400_000
 /** Maximum number of skipped or repeated times that are counted. */
 const MAX_COUNTED = 100
 
-/** The clock changes of a zone in the 400 days after an instant. */
 export function clockChanges(zone: string, after: Date): ClockChange[] {
   if (zone === 'UTC') return []
   const clock = zoneOf(zone)

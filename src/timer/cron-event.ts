@@ -32,7 +32,6 @@ const DAY: CronField = { name: 'day of the month', low: 1, high: 31, unit: 'd' }
 const MONTH: CronField = { name: 'month', low: 1, high: 12, names: MONTHS }
 const WEEKDAY: CronField = { name: 'day of the week', low: 0, high: 6, names: WEEKDAYS }
 const YEAR: CronField = { name: 'year', low: 1970, high: 2199 }
-/** The five fields of crontab. */
 export const CRON_FIELDS: readonly CronField[] = [MINUTE, HOUR, DAY, MONTH, WEEKDAY]
 
 /** At most one of the two is set: a single calendar event, else five POSIX fields. */

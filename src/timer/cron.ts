@@ -35,7 +35,6 @@ import { union } from './union.ts'
 const ITEM = /^(\*(?=\/)|\d{1,2}(?!\/))(?:-(\d{1,2}))?(?:\/(\d{1,2}))?$/u
 const POSIX_ITEM = /^(\d{1,2})(?:-(\d{1,2}))?$/u
 
-/** A word of the expression, and its offset. */
 interface Word {
   readonly text: string
   readonly at: number
@@ -48,7 +47,6 @@ type Refuse = (field: string, word: Word, problem: string) => never
 /** `crontab` is `cron` as daemons read it, where both days must match if one of them starts with a star. */
 type Dialect = 'cron' | 'cron!' | 'crontab'
 
-/** A parsed expression. */
 interface Expression {
   /** The fields in normal form. */
   readonly fields: string
@@ -231,7 +229,6 @@ function problemOf(item: string, { name, low, high, names, unit }: CronField, st
   return `must be a number from ${low} to ${high}${named}, a range or *`
 }
 
-/** The normalised name of a zone, or undefined if there is none. */
 function zoneNamed(word: string): string | undefined {
   return /^utc$/iu.test(word) ? 'UTC' : findZone(word)?.name
 }

@@ -1,6 +1,5 @@
 import type { Elapses } from './elapses.ts'
 
-/** Elapses whenever any of the events does. */
 export function union(events: readonly Elapses[]): Elapses {
   return {
     next: (after) => sorted(events.map((event) => event.next(after))).at(0) ?? null,

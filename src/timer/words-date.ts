@@ -1,4 +1,3 @@
-/** Describes the days of a calendar event in words. */
 import { WEEKDAYS } from '../calendar/spec.ts'
 import { enumeration, joinedRuns, listed, numbers, single, type Values } from './words-values.ts'
 

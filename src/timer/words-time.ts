@@ -1,4 +1,3 @@
-/** Describes the time of day of a calendar event in words. */
 import { enumeration, items, numbers, runsOf, single, two, type Values, values } from './words-values.ts'
 
 /** Maximum number of times per day that are listed. */
