@@ -14,6 +14,9 @@ export type WrittenList = readonly WrittenItem[] | null
 const GREATEST_NUMBER = 2_147_483_647
 const MAX_ITEMS = 241
 
+const DIGITS = /\d+/y
+const FRACTION = /\.\d+/y
+
 /** Reads `*` or a list of `number[..number][/number]`. @param unit  SECOND allows fractions, 1 does not */
 export function readList(reader: Reader, unit: 1 | typeof SECOND): WrittenList {
   if (reader.skip('*')) return null
@@ -37,17 +40,17 @@ export function readList(reader: Reader, unit: 1 | typeof SECOND): WrittenList {
 
 function readNumber(reader: Reader, unit: 1 | typeof SECOND): number {
   const from = reader.at
-  const whole = reader.take(/\d+/y)
+  const whole = reader.take(DIGITS)
   if (whole === '') throw syntaxError(reader, from, 'a number is expected here')
-  const fraction = unit === SECOND ? reader.take(/\.\d+/y) : ''
-  const value = Number(whole) * unit + microsOf(fraction.slice(1))
+  const micros = unit === SECOND ? microsOf(reader.take(FRACTION)) : 0
+  const value = Number(whole) * unit + micros
   if (value > GREATEST_NUMBER) throw syntaxError(reader, { from, to: reader.at }, 'this number is too large')
   return value
 }
 
 /** Rounds half up, by the seventh digit only. */
-function microsOf(digits: string): number {
-  return Number(digits.slice(0, 6).padEnd(6, '0')) + (digits.charAt(6) >= '5' ? 1 : 0)
+function microsOf(fraction: string): number {
+  return Number(fraction.slice(1, 7).padEnd(6, '0')) + (fraction.charAt(7) >= '5' ? 1 : 0)
 }
 
 /** Converts a list to the normal form of its field: within the field's limits, sorted, without duplicates. */

@@ -21,16 +21,17 @@ export class Reader {
 
   /** @returns whether this text came next */
   skip(text: string): boolean {
-    if (!this.#event.startsWith(text, this.at)) return false
+    if (this.#event.slice(this.at, this.at + text.length) !== text) return false
     this.at += text.length
     return true
   }
 
   /** Reads the text that a sticky pattern matches; empty if it does not match here. */
   take(pattern: RegExp): string {
-    pattern.lastIndex = this.at
-    const [found = ''] = pattern.exec(this.#event) ?? []
-    this.at += found.length
-    return found
+    const from = this.at
+    pattern.lastIndex = from
+    if (!pattern.test(this.#event)) return ''
+    this.at = pattern.lastIndex
+    return this.#event.slice(from, this.at)
   }
 }

@@ -11,6 +11,11 @@ export const SHORT_WEEKDAYS = WEEKDAYS.map((day) => day.slice(0, 3))
 /** The unrestricted set of weekdays: one bit per day, with Monday as the lowest bit. */
 export const EVERY_WEEKDAY = 0b1111111
 
+/** The days of a set of weekdays; Monday is 0. */
+export function weekdayNumbers(set: number): number[] {
+  return WEEKDAYS.flatMap((_, day) => ((set & (1 << day)) === 0 ? [] : [day]))
+}
+
 /**
  * One item of a list in normal form: `start`, `start..end/step` or `start/step`. A plain value has no end and a step of
  * 0. Seconds are in microseconds.

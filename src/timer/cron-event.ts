@@ -1,7 +1,7 @@
 /** Finds the calendar event that has the same meaning as a cron expression in one of the many cron dialects. */
 import { calendar } from '../calendar/index.ts'
+import { ranges } from '../calendar/format.ts'
 import { SHORT_WEEKDAYS } from '../calendar/spec.ts'
-import { ranges } from './words-values.ts'
 
 /** The five fields of each macro, and the calendar event with the same name. */
 export const MACROS: ReadonlyMap<string, readonly [fields: string, event: string]> = new Map([

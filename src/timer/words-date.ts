@@ -15,18 +15,6 @@ export interface DateSets {
   readonly fromEnd: boolean
 }
 
-export function weekdayNumbers(names: string): readonly number[] | null {
-  if (names === '') return null
-  return names.split(',').flatMap((item) => {
-    const [first = '', last = first] = item.split('..')
-    return range(weekdayNumber(first), weekdayNumber(last))
-  })
-}
-
-function weekdayNumber(name: string): number {
-  return WEEKDAYS.findIndex((weekday) => weekday.startsWith(name))
-}
-
 /** Empty means every day. */
 export function dateWords({ years, months, days, fromEnd }: DateSets): string {
   const inYears = years === null ? '' : ` ${inYearsWords(years)}`
@@ -143,8 +131,4 @@ function nameFromEnd(position: number): string {
 function ordinal(day: number): string {
   const ending = day > 10 && day < 14 ? 'th' : (['th', 'st', 'nd', 'rd'][day % 10] ?? 'th')
   return `${day}${ending}`
-}
-
-function range(first: number, last: number): number[] {
-  return Array.from({ length: last - first + 1 }, (_, index) => first + index)
 }
