@@ -54,11 +54,7 @@ export interface CheckOptions {
   readonly anchor?: Date | undefined
 }
 
-/**
- * Checks a timer, and returns the error or the meaning of the timer.
- *
- * @throws InvalidInputError only when an option is invalid
- */
+/** Returns the error or the meaning of a timer. @throws InvalidInputError only when an option is invalid */
 export function checkTimer(text: string, options: CheckOptions = {}): TimerCheck {
   const { after = new Date(), limit = 5, anchor = after } = options
   checkOptions(after, limit, anchor)

@@ -65,8 +65,7 @@ export function clockWarning(of: Timer, { at, shiftMs, wall }: ClockChange, afte
   }
   const later = times.next(last)
   const rest = later === null ? Infinity : later.getTime() - last.getTime()
-  // Whether the interval from the last occurrence before the change to the first one after it is at least as long as
-  // usual.
+  // Whether the times before and after the change are at least as far apart as usual.
   const regular = first.getTime() - shiftMs - last.getTime() >= rest
   if (of.kind === 'cron') return regular ? null : `${set}: the timer elapses ${named(affected)} both times.`
   if (of.next(after) === null) return null

@@ -88,10 +88,7 @@ function fieldsOf(words: readonly string[]) {
   return { seconds, minute, hour, day, month, weekday, years }
 }
 
-/**
- * The calendar event of five to seven fields; its days match both the day of the month and the day of the week. Null
- * if there is none.
- */
+/** The event of five to seven fields whose days match both the day of the month and the weekday, or null. */
 export function eventOf(words: readonly string[]): string | null {
   const fields = fieldsOf(words)
   if (fields === null) return null

@@ -55,10 +55,7 @@ interface Expression {
   readonly events: readonly string[]
 }
 
-/**
- * @param text  five fields or a macro, and optionally a zone
- * @throws CronSyntaxError naming the field, the reason, and the equivalent calendar event
- */
+/** @param text  five fields or a macro, and optionally a zone @throws CronSyntaxError */
 export function cron(text: string, dialect: 'cron' | 'cron!'): TimerSpec {
   const { fields, zone, events } = expression(text, dialect)
   const suffix = zone === undefined ? '' : ` ${zone}`

@@ -15,11 +15,7 @@ export interface Timer extends Elapses {
   readonly zone: string
   /** The span in milliseconds for `every …`, otherwise null. */
   readonly spanMs: number | null
-  /**
-   * The timer's elapses for one schedule.
-   *
-   * @param anchor  the start of the slots of `every`: the time at which the schedule was created
-   */
+  /** @param anchor  the start of the slots of `every`: the time at which the schedule was created */
   elapses(anchor: Date): Elapses
 }
 

@@ -1,7 +1,4 @@
-/**
- * Describes a timer in words, for people who do not read calendar events. Common timers get natural phrases; other
- * timers get exact descriptions.
- */
+/** Describes a timer in words: common timers in natural phrases, others exactly. */
 import { EVERY_WEEKDAY, LAST_YEAR, weekdayNumbers } from '../calendar/spec.ts'
 import { parse } from '../calendar/syntax.ts'
 import { cronEvents } from './cron.ts'
