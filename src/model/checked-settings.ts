@@ -9,15 +9,7 @@ import {
   shownInput,
   spanOption,
 } from './input.ts'
-import {
-  isNullable,
-  isUpTo,
-  type OptionName,
-  settingOf,
-  SETTINGS,
-  type SettingValues,
-  type TextSetting,
-} from './settings.ts'
+import { isNullable, isUpTo, type OptionName, settingOf, SETTINGS, type SettingValues } from './settings.ts'
 
 /** The given settings, in stored form. @throws InvalidInputError naming the setting */
 export function checkedSettings(
@@ -68,7 +60,7 @@ export function checkedReason(reason: unknown): string | null {
 function checkedText(
   field: string,
   value: unknown,
-  { most, isName }: Pick<TextSetting, 'most' | 'isName'>,
+  { most, isName }: { readonly most: number; readonly isName?: true },
 ): unknown {
   if (isName === true && value !== '') return checkedName(field, value, most)
   if (typeof value !== 'string' || !isUpTo(value, most) || !isStorable(value)) {

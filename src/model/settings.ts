@@ -2,7 +2,7 @@
 import { picked, type Stored, type Value } from './columns.ts'
 import { type Setting, SETTINGS } from './setting-table.ts'
 
-export { INT, NAME_LIMIT, QUEUE_LIMIT, type Setting, SETTINGS, type TextSetting } from './setting-table.ts'
+export { INT, NAME_LIMIT, QUEUE_LIMIT, type Setting, SETTINGS } from './setting-table.ts'
 
 type Definitions = typeof SETTINGS
 export type SettingName = keyof Definitions
@@ -19,22 +19,12 @@ type GivenValue<Name extends SettingName> = Definitions[Name] extends { kind: 's
   ? StoredValue<Name> | string
   : StoredValue<Name>
 
-/**
- * What happens to a slot while a job of the schedule is not final.
- *
- * @useDeclaredType
- */
+/** What happens to a slot while a job of the schedule is not final. @useDeclaredType */
 export type Overlap = Value<Definitions['overlap']>
-/**
- * What happens after a run has failed permanently.
- *
- * @useDeclaredType
- */
+/** What happens after a run has failed permanently. @useDeclaredType */
 export type OnExhausted = Value<Definitions['onExhausted']>
 /**
- * exponential: the delay doubles with each retry, up to ten times the first delay. fixed: the delay stays the same.
- *
- * @useDeclaredType
+ * exponential: the delay doubles with each retry, up to ten times the first. fixed: it stays the same. @useDeclaredType
  */
 export type RetryBackoff = Value<Definitions['retryBackoff']>
 
