@@ -40,8 +40,7 @@ export function runsOf(values: readonly number[]): readonly (readonly number[])[
 }
 
 function formatSeconds(items: Items): string {
-  // systemd prints the whole list as `*` if it contains every second, so the normal form then hides any fractions in
-  // the list.
+  // systemd prints `*` for a list that contains every second, which hides any fractions in the list.
   return isEverySecond(items) ? '*' : list(items, 2, SECOND)
 }
 

@@ -58,10 +58,7 @@ const EXACT = 'CHARACTER SET utf8mb4 COLLATE {exact}'
 function text<Value extends string = string>(column: string, most: number) {
   return customType<{ data: Value }>({ dataType: () => `varchar(${most}) ${EXACT}` })(column)
 }
-/**
- * Job ids are ASCII, so that their keys are small in every index. Servers pad ASCII strings with blanks in comparisons,
- * so CHECKs reject a trailing blank.
- */
+/** ASCII keeps index keys small. Servers ignore trailing blanks when they compare it, so CHECKs reject them. */
 const jobId = (column: string) =>
   customType<{ data: string }>({
     dataType: () => `varchar(${NAME_LIMIT}) CHARACTER SET ascii COLLATE ascii_bin`,
@@ -139,8 +136,7 @@ const between =
   (column) =>
     `${column} between ${least} and ${most}`
 /**
- * Depending on `sql_mode`, servers accept a zero date, 0 as a month or a day, and 30 February, and store zero for
- * invalid text.
+ * Depending on `sql_mode`, servers accept zero dates, 0 as month or day, and 30 February; invalid text becomes zero.
  */
 const validDate: Check = (column) =>
   `month(${column}) > 0 and day(${column}) between 1 and day(last_day(${column}))`
@@ -153,9 +149,7 @@ const CHECKS = {
   json: null,
 }
 
-/**
- * The tables of Kalends, for drizzle statements. Args, progress and results are JSON columns; instants are Dates.
- */
+/** Tables for drizzle statements. Args, progress and results are JSON columns; instants are Dates. */
 export function tables({ prefix = '', schema }: MysqlTablesOptions = {}) {
   const table: MySqlTableFn<string | undefined> =
     schema === undefined ? mysqlTable : mysqlSchema(schema).table

@@ -60,10 +60,7 @@ export const CLAIM_TASK = {
   sqlite: "coalesce(' ' || `queue`, `task`)",
 } as const
 
-/**
- * `held_by` of a held job: empty until a freeze ends, or a blank and the time by which the external queue must report
- * the outcome.
- */
+/** `held_by`: empty until a freeze ends, or a blank and the time by which the external queue must report. */
 export const heldBy = (reportBy: string) =>
   `case \`state\` when 'external' then ${reportBy} when 'waiting' then case when \`frozen_until\` is not null then '' end end`
 
@@ -181,8 +178,6 @@ export interface ChecksOfKinds {
 export const validJson: Check = () => 'json_valid(`args`)'
 
 /**
- * The names and conditions of the CHECKs of a table. The database names a CHECK when it rejects a row.
- *
  * @param timeSuffix  the end of the names of CHECKs of instants
  * @param more  further conditions by column; those of `columns` take precedence
  */

@@ -163,9 +163,7 @@ const CHECKS = {
   json: isText,
 }
 
-/**
- * The tables of Kalends, for drizzle statements. Args, progress and results are JSON columns; instants are Dates.
- */
+/** Tables for drizzle statements. Args, progress and results are JSON columns; instants are Dates. */
 export function tables({ prefix = '' }: TablesOptions = {}) {
   const name = <Name extends string>(of: Name) => `${prefix}${of}` as const
   const checks = (table: keyof typeof COLUMNS, more: Readonly<Record<string, Check>> = {}) =>

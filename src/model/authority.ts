@@ -81,11 +81,7 @@ export function checkedLimits(limits: OwnerLimits = {}) {
   }
 }
 
-/**
- * The tasks that a caller is granted; default: none.
- *
- * @throws InvalidInputError for anything but a list of names, and for built-in tasks, which cannot be granted
- */
+/** @throws InvalidInputError for anything but a list of names, and for built-in tasks, which cannot be granted */
 export function checkedTasks(tasks: GrantedTasks = []): ReadonlySet<string> {
   const names: unknown = Array.isArray(tasks) ? tasks.map((one) => one?.name ?? one) : tasks
   if (!Array.isArray(names))
@@ -145,10 +141,7 @@ export function checkWithin(limits: CheckedLimits | null, settings: LimitedSetti
     throw beyond('args', 'argsBytes', `have at most ${limits.argsBytes} bytes of JSON`, `${bytes} bytes`)
 }
 
-/**
- * @param open  the owner's jobs that are not final, counted up to the limit
- * @throws LimitError when `more` jobs would exceed the limit
- */
+/** @param open  the owner's open jobs, counted up to the limit @throws LimitError when `more` jobs would exceed it */
 export function checkOpenJobs({ openJobs }: CheckedLimits, open: number, more: number): void {
   if (open + more > openJobs)
     throw new LimitError(
@@ -157,18 +150,14 @@ export function checkOpenJobs({ openJobs }: CheckedLimits, open: number, more: n
     )
 }
 
-/**
- * How many elapses are checked: about two days for a timer that elapses as often as allowed, and weeks for slower
- * timers.
- */
+/** Checks about two days of a timer that elapses as often as allowed, and weeks of slower timers. */
 const MAX_ELAPSES = 20_000
 const LEAST_ELAPSES = 400
 const DAY_MS = 86_400_000
 const HOUR_MS = 3_600_000
 
 /**
- * Checks that a timer does not elapse too often. A calendar event has the same times on each of its days, so two days
- * of elapses show the shortest interval.
+ * A calendar event has the same times on each of its days, so two days of elapses show the shortest interval.
  *
  * @throws InvalidInputError naming the timer and the limit
  */

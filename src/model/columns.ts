@@ -84,10 +84,7 @@ export const OCCURRENCE_COLUMNS = {
   scheduleId: { kind: 'text', column: 'periodic_task_id', most: NAME_LIMIT, default: null },
   /** The elapse that the run is for. */
   slot: { kind: 'instant', column: 'slot', default: null },
-  /**
-   * The number of missed slots before this one that are not made up. For a skip, the number of slots that it
-   * represents.
-   */
+  /** The missed slots before this one that are not made up. For a skip, the number of slots that it represents. */
   missed: { kind: 'whole', column: 'missed', least: 0, most: INT, default: 0 },
   /** The number of the run within its schedule, starting at 1. The number only increases; cancelled runs count too. */
   run: { kind: 'whole', column: 'run', least: 0, most: LARGE, default: null },
@@ -149,10 +146,7 @@ export const SCHEDULE_COLUMNS = {
   lastError: { kind: 'long text', column: 'last_error', default: null },
   /** The reason why the schedule is paused, if one was given. */
   pauseReason: { kind: 'text', column: 'pause_reason', most: 1000, default: null },
-  /**
-   * The time until which a freeze holds the schedule. Null if there is no such freeze, or if no slot has become due
-   * during the freeze.
-   */
+  /** The time until which a freeze holds the schedule. Null if no slot has become due during a freeze. */
   frozenUntil: { kind: 'instant', column: 'frozen_until', default: null },
   /** The time of the retry of a failed job, kept until the retry ends. Null if no job is being retried. */
   retryAt: { kind: 'instant', column: 'retry_at', default: null },
@@ -215,10 +209,7 @@ export const QUEUE_COLUMNS = {
   queue: { kind: 'text', column: 'queue', most: QUEUE_LIMIT },
 } as const satisfies Readonly<Record<string, OwnColumn>>
 
-/**
- * Every version of a declared set that has ever been seen. The newest version is the one that was first seen most
- * recently.
- */
+/** Every version of a declared set that has ever been seen. The newest is the one first seen most recently. */
 export const SET_COLUMNS = {
   name: { kind: 'text', column: 'name', most: NAME_LIMIT },
   hash: { kind: 'text', column: 'hash', most: 64 },

@@ -1,6 +1,5 @@
 /**
- * Finds schedules whose slots were decided or planned while the database's clock was ahead. Such schedules run nothing
- * until the clock reaches these slots. Pure.
+ * Finds schedules that run nothing because their slots were decided or planned while the database's clock was ahead.
  */
 import { timer } from '../timer/index.ts'
 import { isAhead, latestNotAhead } from './clock-ahead.ts'

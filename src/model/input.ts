@@ -18,10 +18,7 @@ export function shownInput(value: unknown): string {
   return text.length > 200 ? `${text.slice(0, 197)}...` : text
 }
 
-/**
- * Whether every database stores the text unchanged. SQLite's driver truncates text at NUL. UTF-8 cannot express half a
- * surrogate pair, so the drivers would silently store U+FFFD instead.
- */
+/** SQLite's driver truncates text at NUL, and drivers silently store U+FFFD for half of a surrogate pair. */
 export function isStorable(text: string): boolean {
   return !text.includes('\0') && text.isWellFormed()
 }
@@ -29,10 +26,7 @@ export function isStorable(text: string): boolean {
 /** Names that differ only in one of these, such as joiners and variation selectors, can look the same. */
 const INVISIBLE = /[\p{Default_Ignorable_Code_Point}\u2028\u2029\ufff9-\ufffb]/u
 
-/**
- * Whether a string can be a name. Names decide who runs what, so every database must store and compare them unchanged.
- * Blanks around a name, and control or invisible characters within it, are always mistakes.
- */
+/** Names decide who runs what, so every database must store and compare them unchanged. */
 export function isName(value: unknown, limit: number): value is string {
   return (
     typeof value === 'string' &&
@@ -65,11 +59,7 @@ function codePoint(character: string): string {
   return `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`
 }
 
-/**
- * @param otherwise  the meaning of null, if it is allowed
- * @param unlimited  whether `unlimited` is allowed
- * @throws InvalidInputError when the value is not an integer or is out of range
- */
+/** @param otherwise  the meaning of null, if it is allowed @throws InvalidInputError */
 export function checkedWhole<Value>(
   field: string,
   value: Value,
@@ -146,12 +136,7 @@ export function checkedInstant<Value>(field: string, value: Value): Value {
   return value
 }
 
-/**
- * Checks the conditions of a filter. A misspelt or null condition would match everything.
- *
- * @param path  the prefix of condition names in errors
- * @throws InvalidInputError naming the condition
- */
+/** A misspelt or null condition would match everything. @throws InvalidInputError naming it, with `path` before it */
 export function checkedConditions(
   path: string,
   conditions: object,

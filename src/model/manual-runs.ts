@@ -26,10 +26,7 @@ export interface ManualRun {
   readonly run: number
 }
 
-/**
- * @param now  by the database's clock
- * @throws ConflictError naming the non-final job, unless runs may overlap
- */
+/** @param now  by the database's clock @throws ConflictError naming the non-final job, unless runs may overlap */
 export function runNow(schedule: ScheduleToRun, now: Date): ManualRun {
   const { id, overlap, lastSlot, runCount, open, latestRun } = schedule
   if (open !== null && overlap !== 'allow') throw openJobConflict(`The schedule '${id}' cannot run now`, open)

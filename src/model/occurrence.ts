@@ -36,10 +36,7 @@ function counted(bytes: Buffer): Buffer {
   return next
 }
 
-/**
- * Whether a string has the form of an occurrence id. No caller may choose such an id for a job, because it might be the
- * id of a schedule's next occurrence.
- */
+/** No caller may choose such an id for a job, because it might be that of a schedule's next occurrence. */
 export function isOccurrenceId(id: string): boolean {
   return /^[\da-f]{8}-[\da-f]{4}-8[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/i.test(id)
 }

@@ -23,10 +23,7 @@ export const ANY_OWNER: Owner = { group: null, submitter: null }
 /** Longer prefixes are hashed, so that every owner keeps at least this much room for its own ids. */
 const LONGEST_PREFIX = NAME_LIMIT / 2
 
-/**
- * The prefix of the ids that an owner chooses: `<submitter>/`, `<group>:/` or `<group>:<submitter>/`; empty for any
- * owner. Two owners never have the same prefix.
- */
+/** `<submitter>/`, `<group>:/` or `<group>:<submitter>/`; empty for any owner, and different for every other owner. */
 export function prefixOf({ group, submitter }: Owner): string {
   if (group === null && submitter === null) return ''
   const name = `${group === null ? '' : `${encoded(group)}:`}${encoded(submitter ?? '')}`
@@ -34,10 +31,7 @@ export function prefixOf({ group, submitter }: Owner): string {
   return `~${createHash('sha256').update(name).digest('hex').slice(0, 32)}/`
 }
 
-/**
- * Percent-encodes blanks, all non-ASCII characters, the characters that separate the parts of a prefix, and the
- * character that marks a hash. decodeURIComponent restores the name.
- */
+/** Encodes blanks, non-ASCII characters and those with a meaning in a prefix. decodeURIComponent restores the name. */
 function encoded(name: string): string {
   return name.replaceAll(/[^!-~]|[%/:~]/gu, (character) =>
     character === '~' ? '%7E' : encodeURIComponent(character),
@@ -45,9 +39,7 @@ function encoded(name: string): string {
 }
 
 /**
- * Rejects a value in the field that the scope leaves open, because the row would then also belong to another owner.
- *
- * @throws ForbiddenError
+ * With a value in a field that the scope leaves open, a row would also belong to another owner. @throws ForbiddenError
  */
 export function requireOwnFields(
   owner: Owner,
@@ -74,10 +66,7 @@ export function shownId(owner: Owner, stored: string): string {
   return stored.startsWith(prefix) ? stored.slice(prefix.length) : stored
 }
 
-/**
- * The stored ids that an owner may see as `shown`, in order of likelihood. An id that the owner chose has the prefix.
- * Generated ids, and ids that the application chose for a row of this owner, have no prefix.
- */
+/** In order of likelihood: an id that the owner chose has the prefix; generated ids and the application's have none. */
 export function storedIds(owner: Owner, shown: string): readonly string[] {
   const prefix = prefixOf(owner)
   return prefix === '' ? [shown] : [`${prefix}${shown}`, shown]

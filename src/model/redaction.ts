@@ -35,18 +35,12 @@ export class Redaction {
     this.#paths = paths.map((path) => path.split('.'))
   }
 
-  /**
-   * Whether anything is hidden; if a root is given, whether anything below it is. Hidden values must not be searchable,
-   * because a search could reveal a secret letter by letter.
-   */
+  /** Whether anything (below the root) is hidden, and so not searchable: a search could reveal it letter by letter. */
   hides(root?: RedactRoot): boolean {
     return this.#paths.some(([first]) => root === undefined || first === root)
   }
 
-  /**
-   * The secrets of one job or schedule, to hide them in its text. If a value with secrets was left out, the secrets
-   * are unknown, so all of this text is hidden.
-   */
+  /** If a value with secrets was left out, the secrets are unknown, so all text of the job or schedule is hidden. */
   secretsOf(payload: Payload): Secrets {
     if (this.#paths.length === 0) return NO_SECRETS
     const { truncated } = payload
@@ -184,10 +178,7 @@ interface Step {
  * tenant, and `replaceAll` is quadratic for strings such as `aaaa…`.
  */
 export class Secrets {
-  /**
-   * Secrets that are not in the trie yet, because most jobs have no text to search. Null if the secrets are unknown, or
-   * too many to search for.
-   */
+  /** Not in the trie yet, because most jobs have no text to search. Null if unknown, or too many to search for. */
   #waiting: string[] | null
   readonly #start: Step = { next: new Map(), isEnd: false }
   /** The number of characters in the trie; a common prefix counts once. */

@@ -16,9 +16,7 @@ export interface Schedule extends SettingValues, Values<typeof SCHEDULE_COLUMNS>
   readonly id: string
   readonly args: unknown
   readonly status: ScheduleStatus
-  /**
-   * `finish`: the schedule is active without a next slot, because the next slot counts from the end of the current run.
-   */
+  /** `finish`: there is no next slot yet, because it counts from the end of the current run. */
   readonly waitingFor: 'finish' | null
 }
 

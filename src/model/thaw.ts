@@ -50,10 +50,7 @@ export function partsOf(first: Date, heldUntil: Date | null, { now, freezes = []
   return [...parts, { end: now, isFrozen: false }]
 }
 
-/**
- * Slots in a freeze are skipped, except for a one-off and a manual run. Slots before and after it are decided as after
- * a downtime.
- */
+/** A freeze skips slots, except a one-off and a manual run. Those before and after it are decided as after downtime. */
 export function planThawed(
   readable: Readable,
   first: Date,
