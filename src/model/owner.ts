@@ -54,10 +54,7 @@ export function requireOwnFields(
 }
 
 /** The fields that every row of an owner has, regardless of the input. */
-export function ownedSettings({ group, submitter }: Owner): {
-  readonly group?: string
-  readonly submitter?: string
-} {
+export function ownedSettings({ group, submitter }: Owner) {
   return { ...(group !== null && { group }), ...(submitter !== null && { submitter }) }
 }
 

@@ -48,15 +48,10 @@ export function withSettings(
 }
 
 /** `status` is computed as in the column of that name. */
-export function stateOf({
-  enabled,
-  idle,
-  retryAt,
-  frozenUntil,
-}: Pick<StoredSchedule, 'enabled' | 'idle' | 'retryAt' | 'frozenUntil'>): Pick<
-  Schedule,
-  'status' | 'waitingFor'
-> {
+export function stateOf(
+  schedule: Pick<StoredSchedule, 'enabled' | 'idle' | 'retryAt' | 'frozenUntil'>,
+): Pick<Schedule, 'status' | 'waitingFor'> {
+  const { enabled, idle, retryAt, frozenUntil } = schedule
   if (!enabled) return { status: 'paused', waitingFor: null }
   const isPlanned = idle === null || idle === 'awaiting-finish'
   const status = isPlanned ? 'active' : idle
