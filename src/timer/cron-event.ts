@@ -2,6 +2,7 @@
 import { calendar } from '../calendar/index.ts'
 import { ranges } from '../calendar/format.ts'
 import { SHORT_WEEKDAYS } from '../calendar/spec.ts'
+import type { CronProblem } from './error.ts'
 
 /** The five fields of each macro, and the calendar event with the same name. */
 export const MACROS: ReadonlyMap<string, readonly [fields: string, event: string]> = new Map([
@@ -35,10 +36,7 @@ const YEAR: CronField = { name: 'year', low: 1970, high: 2199 }
 export const CRON_FIELDS: readonly CronField[] = [MINUTE, HOUR, DAY, MONTH, WEEKDAY]
 
 /** At most one of the two is set: a single calendar event, else five POSIX fields. */
-interface Instead {
-  readonly calendarEvent: string | null
-  readonly fields: string | null
-}
+type Instead = Pick<CronProblem, 'calendarEvent' | 'fields'>
 
 const NOTHING: Instead = { calendarEvent: null, fields: null }
 

@@ -29,8 +29,7 @@ import {
 } from './cron-event.ts'
 import { CronSyntaxError, InvalidTimeSpanError } from './error.ts'
 import { timeSpan } from './span.ts'
-import type { TimerSpec } from './elapses.ts'
-import { union } from './union.ts'
+import { type TimerSpec, union } from './elapses.ts'
 
 const ITEM = /^(\*(?=\/)|\d{1,2}(?!\/))(?:-(\d{1,2}))?(?:\/(\d{1,2}))?$/u
 const POSIX_ITEM = /^(\d{1,2})(?:-(\d{1,2}))?$/u
