@@ -32,7 +32,7 @@ import {
   builders,
   type Check,
   checksOf,
-  CLAIM_TASK,
+  claimTask,
   COLUMNS,
   type CustomColumn,
   DEFINITION_PARTS,
@@ -108,6 +108,7 @@ const WAKE_AT = [
   `then ${EPOCH} when \`enabled\` = 0 or \`idle\` is not null then null`,
   `else greatest(coalesce(\`nextrun\`, ${EPOCH}), coalesce(\`frozen_until\`, ${EPOCH})) end`,
 ].join(' ')
+const CLAIM_TASK = claimTask("concat(' ', `queue`)")
 const HELD_BY = heldBy(
   `concat(' ', coalesce(\`started\`, \`submitted\`) + interval (case when coalesce(\`reason\`, '') = 'handed-over' then 0 else coalesce(\`timeout\`, ${DEFAULT_REPORT_MS}) end * 1000) microsecond)`,
 )
@@ -197,7 +198,7 @@ export function tables({ prefix = '', schema }: MysqlTablesOptions = {}) {
           STORED,
         ),
         ready: flag('ready').generatedAlwaysAs(sql.raw(`case when ${READY} then 1 else 0 end`), STORED),
-        claimTask: text('claim_task', NAME_LIMIT).generatedAlwaysAs(sql.raw(CLAIM_TASK.mysql), STORED),
+        claimTask: text('claim_task', NAME_LIMIT).generatedAlwaysAs(sql.raw(CLAIM_TASK), STORED),
         // Wider than the priority, so that the negated priority always fits.
         claimRank: long('claim_rank').generatedAlwaysAs(sql.raw('-`priority`'), STORED),
         dueAt: instant('due_at').generatedAlwaysAs(

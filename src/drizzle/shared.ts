@@ -54,11 +54,8 @@ export function ifOpen(value: string): string {
 /** `ready` of a job that can be claimed now. */
 export const READY = "`state` = 'waiting' and `run_at` is null and `frozen_until` is null"
 
-/** `claim_task` of a job. Task names never look like the queue names here. */
-export const CLAIM_TASK = {
-  mysql: "coalesce(concat(' ', `queue`), `task`)",
-  sqlite: "coalesce(' ' || `queue`, `task`)",
-} as const
+/** `claim_task` of a job. Task names never begin with a blank, as the names of queues do here. */
+export const claimTask = (queue: string) => `coalesce(${queue}, \`task\`)`
 
 /** `held_by`: empty until a freeze ends, or a blank and the time by which the external queue must report. */
 export const heldBy = (reportBy: string) =>
@@ -106,13 +103,9 @@ interface Builder {
   notNull(): Builder
   default(value: SQL): Builder
 }
-export interface Types {
+type WithoutLimit = 'job id' | 'long text' | 'json' | 'flag' | 'instant'
+export interface Types extends Readonly<Record<WithoutLimit, (column: string) => Builder>> {
   readonly text: (column: string, most: number) => Builder
-  readonly 'job id': (column: string) => Builder
-  readonly 'long text': (column: string) => Builder
-  readonly json: (column: string) => Builder
-  readonly flag: (column: string) => Builder
-  readonly instant: (column: string) => Builder
   readonly whole: (column: string, most: number) => Builder
   /** The time of the insertion. */
   readonly now: SQL
