@@ -85,12 +85,8 @@ export const MAX_SUBJECTS = 10
 /** A running scheduler submits schedules, and an idle executor claims jobs, within a fraction of this time. */
 export const LATE_MS = 10_000
 
-interface Subject {
-  readonly id: string
-}
-
 /** At most one finding, about all of these rows. @param rows  the worst first */
-export function findings<Row extends Subject>(
+export function findings<Row extends { readonly id: string }>(
   code: Finding['code'],
   rows: readonly Row[],
   advice: (worst: Row) => Pick<Finding, 'problem' | 'fix'>,
@@ -101,7 +97,7 @@ export function findings<Row extends Subject>(
   return [{ code, subjects, count: rows.length, ...advice(worst) }]
 }
 
-export function findingsOfEach<Row extends Subject>(
+export function findingsOfEach<Row extends { readonly id: string }>(
   code: Finding['code'],
   rows: readonly Row[],
   advice: (row: Row) => Pick<Finding, 'problem' | 'fix'>,
