@@ -15,8 +15,8 @@ export type Fold = 'first' | 'both'
 /** Options for `calendar`. */
 export interface CalendarOptions {
   /**
-   * The zone for an event that names none: an IANA name (case-sensitive), or `'local'`, this process's. Default
-   * `'UTC'`.
+   * The zone for an event that names none: an IANA name (case-sensitive), or `'local'` for the zone of this process.
+   * Default `'UTC'`.
    */
   readonly zone?: string | undefined
   /** Default `'first'`. */

@@ -136,9 +136,7 @@ const between =
   (least: number, most: number): Check =>
   (column) =>
     `${column} between ${least} and ${most}`
-/**
- * Depending on `sql_mode`, servers accept zero dates, 0 as month or day, and 30 February; invalid text becomes zero.
- */
+/** Depending on `sql_mode`, servers accept 30 February, and 0 as a month or a day, and store zero for other text. */
 const validDate: Check = (column) =>
   `month(${column}) > 0 and day(${column}) between 1 and day(last_day(${column}))`
 const notPadded: Check = (column) => `${column} not like '% '`

@@ -1,6 +1,4 @@
-/**
- * Finds schedules that run nothing because their slots were decided or planned while the database's clock was ahead.
- */
+/** Finds schedules that run nothing because slots were decided or planned while the database's clock was ahead. */
 import { timer } from '../timer/index.ts'
 import { isAhead, latestNotAhead } from './clock-ahead.ts'
 import { justBefore, lastElapse } from './due-slots.ts'

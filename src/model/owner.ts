@@ -38,9 +38,7 @@ function encoded(name: string): string {
   )
 }
 
-/**
- * With a value in a field that the scope leaves open, a row would also belong to another owner. @throws ForbiddenError
- */
+/** With a value in a field that the scope leaves open, the row would also be another owner's. @throws ForbiddenError */
 export function requireOwnFields(
   owner: Owner,
   given: { readonly group?: string | null | undefined; readonly submitter?: string | null | undefined },

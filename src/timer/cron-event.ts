@@ -112,12 +112,13 @@ export function eventOf(words: readonly string[]): string | null {
 function posixOf(fields: NonNullable<ReturnType<typeof fieldsOf>>): string | null {
   const { seconds, minute, hour, day, month, weekday, years } = fields
   if (seconds !== '0' || years !== '*') return null
+  const week = weekdayValues(weekday)
   const posix = [
     posixField(minute, MINUTE),
     posixField(hour, HOUR),
-    isAny(day) ? '*' : posixField(day, DAY),
+    posixField(day, DAY),
     posixField(month, MONTH),
-    isAny(weekday) ? '*' : posixWeekdays(weekday),
+    week && numberRanges(week),
   ]
   return posix.includes(null) ? null : posix.join(' ')
 }
@@ -128,11 +129,6 @@ function posixField(text: string, limits: CronField): string | null {
   if (ranges.includes(null)) return null
   const values = new Set(ranges.flatMap((range) => (range === null ? [] : valuesOf(range, limits))))
   return numberRanges(values)
-}
-
-function posixWeekdays(text: string): string | null {
-  const values = weekdayValues(text)
-  return values === null ? null : numberRanges(values)
 }
 
 /** `1-5,7` */

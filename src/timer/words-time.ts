@@ -33,9 +33,9 @@ export function timeWords(hours: Values, minutes: Values, secondItems: Items): s
 
 /** Lists and ranges of fractions are not expanded, because there may be millions in a minute. */
 function expanded(items: Items): Values {
-  const isShort = items?.length === 1 && items[0]?.step === 0
+  const isSingle = items?.length === 1 && items[0]?.step === 0
   const isWhole = items?.every(({ start, step }) => start % SECOND === 0 && step % SECOND === 0)
-  return isShort || isWhole ? values(items, 59, SECOND) : null
+  return isSingle || isWhole ? values(items, 59, SECOND) : null
 }
 
 /** The step in seconds, if it divides the whole minute evenly. */
