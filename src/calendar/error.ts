@@ -1,4 +1,3 @@
-/** The details of a CalendarSyntaxError. */
 export interface SyntaxProblem {
   /** Zero-based offset of the token in the text. */
   readonly at: number

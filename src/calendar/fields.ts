@@ -16,10 +16,7 @@ export class FieldSet {
     })
   }
 
-  /**
-   * The value that is nearest to `x` in a direction, or NONE. It is calculated instead of looked up, because seconds
-   * may be only a microsecond apart.
-   */
+  /** The nearest value, or NONE; calculated instead of looked up, as seconds may be only a microsecond apart. */
   nearest(x: number, direction: Direction): number {
     let nearest = NONE
     for (const { start, last, step } of this.#items) {

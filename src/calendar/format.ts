@@ -6,13 +6,10 @@ import {
   NO_END,
   SECOND,
   SHORT_WEEKDAYS,
+  weekdayNumbers,
 } from './spec.ts'
 
-/**
- * The normal form, byte for byte as `systemd-analyze calendar` prints it.
- *
- * @param zone  the zone suffix of the event, or null if there is none
- */
+/** Byte for byte as `systemd-analyze calendar` prints it. */
 export function format(spec: CalendarSpec, zone: string | null): string {
   const weekdays = spec.weekdays === EVERY_WEEKDAY ? '' : `${formatWeekdays(spec.weekdays)} `
   const date = `${list(spec.years, 4)}-${list(spec.months, 2)}${spec.daysFromEnd ? '~' : '-'}${list(spec.days, 2)}`
@@ -21,56 +18,52 @@ export function format(spec: CalendarSpec, zone: string | null): string {
 }
 
 function formatWeekdays(weekdays: number): string {
-  const parts: string[] = []
-  for (let day = 0; day < 7; day++) {
-    if ((weekdays & (1 << day)) === 0) continue
-    let last = day
-    while (last < 6 && (weekdays & (1 << (last + 1))) !== 0) last++
-    const names = SHORT_WEEKDAYS.slice(day, last + 1)
-    parts.push(names.length > 2 ? `${names[0]}..${names.at(-1)}` : names.join(','))
-    day = last
-  }
-  return parts.join(',')
+  return ranges(weekdayNumbers(weekdays), (day) => SHORT_WEEKDAYS[day] ?? '', '..').join(',')
 }
 
-function list(items: Items, digits: number): string {
-  if (items === null) return '*'
-  return items.map((item) => join(item, 1, (value) => String(value).padStart(digits, '0'), String)).join(',')
+/** Describes ascending values; more than two consecutive values become a range. */
+export function ranges(of: readonly number[], name: (value: number) => string, separator: string): string[] {
+  return runsOf(of).flatMap((run) =>
+    run.length > 2 ? [`${name(run[0] ?? 0)}${separator}${name(run.at(-1) ?? 0)}`] : run.map(name),
+  )
+}
+
+/** Groups ascending values into runs of consecutive values. */
+export function runsOf(values: readonly number[]): readonly (readonly number[])[] {
+  const runs: number[][] = []
+  for (const value of values) {
+    const run = runs.at(-1)
+    if (run?.at(-1) === value - 1) run.push(value)
+    else runs.push([value])
+  }
+  return runs
 }
 
 function formatSeconds(items: Items): string {
-  // systemd prints the whole list as `*` if it contains every second, so the normal form then hides any fractions in
-  // the list.
+  // systemd prints `*` for a list that contains every second, which hides any fractions in the list.
+  return isEverySecond(items) ? '*' : list(items, 2, SECOND)
+}
+
+export function isEverySecond(seconds: Items): boolean {
+  return (
+    seconds === null ||
+    seconds.some((item) => item.start === 0 && item.end === NO_END && item.step === SECOND)
+  )
+}
+
+function list(items: Items, digits: number, unit = 1): string {
   if (items === null) return '*'
-  if (items.some(({ start, end, step }) => start === 0 && end === NO_END && step === SECOND)) return '*'
-  return items
-    .map((item) =>
-      join(
-        item,
-        SECOND,
-        (value) => fraction(value, 2),
-        (step) => fraction(step, 1),
-      ),
-    )
-    .join(',')
+  return items.map((item) => formatItem(item, digits, unit)).join(',')
 }
 
-function join(
-  item: Item,
-  unit: number,
-  formatValue: (value: number) => string,
-  formatStep: (step: number) => string,
-): string {
-  const start = formatValue(item.start)
-  if (item.end !== NO_END) {
-    const range = `${start}..${formatValue(item.end)}`
-    return item.step === unit ? range : `${range}/${formatStep(item.step)}`
-  }
-  return item.step === 0 ? start : `${start}/${formatStep(item.step)}`
+function formatItem({ start, end, step }: Item, digits: number, unit: number): string {
+  const isRange = end !== NO_END
+  const values = `${formatNumber(start, digits, unit)}${isRange ? `..${formatNumber(end, digits, unit)}` : ''}`
+  return step === (isRange ? unit : 0) ? values : `${values}/${formatNumber(step, 1, unit)}`
 }
 
-function fraction(micros: number, digits: number): string {
-  const whole = String(Math.floor(micros / SECOND)).padStart(digits, '0')
-  const rest = micros % SECOND
+function formatNumber(value: number, digits: number, unit: number): string {
+  const whole = String(Math.floor(value / unit)).padStart(digits, '0')
+  const rest = value % unit
   return rest === 0 ? whole : `${whole}.${String(rest).padStart(6, '0')}`
 }

@@ -3,7 +3,7 @@ import { SHORTHANDS } from './shorthand.ts'
 import { SHORT_WEEKDAYS, WEEKDAYS } from './spec.ts'
 import { zoneNames } from './zone-names.ts'
 
-/** A better explanation of a syntax error; omitted properties stay unchanged. */
+/** Omitted properties stay unchanged. */
 interface Explanation {
   readonly problem?: string
   readonly hint?: string
@@ -12,7 +12,6 @@ interface Explanation {
 const WORDS = [...SHORT_WEEKDAYS, ...WEEKDAYS, ...SHORTHANDS.keys()]
 const PLACE_HINT = 'use UTC or the name of a place, such as Europe/Berlin'
 
-/** Explains what an invalid piece of the text was probably meant to be. */
 export function explainToken(text: string, at: number, token: string): Explanation | undefined {
   if (token.trim() === '') {
     return { problem: 'a blank is not allowed here', hint: 'remove it' }

@@ -1,8 +1,7 @@
 import { syntaxError } from './syntax-error.ts'
-import { COMMA, DOT, isDigit, type Reader, SLASH, STAR } from './reader.ts'
+import type { Reader } from './reader.ts'
 import { DAY_FROM_END, type Field, type Item, type Items, NO_END, SECOND, SECONDS, YEAR } from './spec.ts'
 
-/** An item as written, with its position in the text. */
 interface WrittenItem extends Item {
   readonly from: number
   readonly to: number
@@ -15,59 +14,43 @@ export type WrittenList = readonly WrittenItem[] | null
 const GREATEST_NUMBER = 2_147_483_647
 const MAX_ITEMS = 241
 
+const DIGITS = /\d+/y
+const FRACTION = /\.\d+/y
+
 /** Reads `*` or a list of `number[..number][/number]`. @param unit  SECOND allows fractions, 1 does not */
 export function readList(reader: Reader, unit: 1 | typeof SECOND): WrittenList {
-  if (reader.skip(STAR)) return null
+  if (reader.skip('*')) return null
   const items: WrittenItem[] = []
   do {
     const from = reader.at
     const start = readNumber(reader, unit)
-    const end = reader.skipDots() ? readNumber(reader, unit) : NO_END
+    const end = reader.skip('..') ? readNumber(reader, unit) : NO_END
     const stepAt = reader.at
     let step = 0
-    if (reader.skip(SLASH)) {
+    if (reader.skip('/')) {
       step = readNumber(reader, unit)
       if (step === 0)
         throw syntaxError(reader, { from: stepAt, to: reader.at }, 'a repetition of 0 never advances')
     }
     items.push({ start, end, step, from, to: reader.at })
     if (items.length > MAX_ITEMS) throw syntaxError(reader, from, `a list has at most ${MAX_ITEMS} items`)
-  } while (reader.skip(COMMA))
+  } while (reader.skip(','))
   return items
 }
 
-function readNumber(reader: Reader, unit: number): number {
+function readNumber(reader: Reader, unit: 1 | typeof SECOND): number {
   const from = reader.at
-  let value = 0
-  while (isDigit(reader.peek())) {
-    // More digits do not matter, because the number is too large anyway.
-    if (value <= GREATEST_NUMBER) value = value * 10 + reader.peek() - 0x30
-    reader.at++
-  }
-  if (reader.at === from) throw syntaxError(reader, from, 'a number is expected here')
-  value *= unit
-  if (unit === SECOND && reader.peek() === DOT && isDigit(reader.text.charCodeAt(reader.at + 1))) {
-    if (reader.at + 1 < reader.end) value += readFraction(reader)
-  }
+  const whole = reader.take(DIGITS)
+  if (whole === '') throw syntaxError(reader, from, 'a number is expected here')
+  const micros = unit === SECOND ? microsOf(reader.take(FRACTION)) : 0
+  const value = Number(whole) * unit + micros
   if (value > GREATEST_NUMBER) throw syntaxError(reader, { from, to: reader.at }, 'this number is too large')
   return value
 }
 
-/** Reads `.digits` as microseconds, rounded half up by the seventh digit only. */
-function readFraction(reader: Reader): number {
-  reader.at++
-  let micros = 0
-  let weight = SECOND / 10
-  for (; isDigit(reader.peek()); reader.at++) {
-    const digit = reader.peek() - 0x30
-    if (weight >= 1) micros += digit * weight
-    else if (weight > 0) {
-      if (digit >= 5) micros++
-      weight = 0
-    }
-    weight = weight >= 1 ? weight / 10 : 0
-  }
-  return micros
+/** Rounds half up, by the seventh digit only. */
+function microsOf(fraction: string): number {
+  return Number(fraction.slice(1, 7).padEnd(6, '0')) + (fraction.charAt(7) >= '5' ? 1 : 0)
 }
 
 /** Converts a list to the normal form of its field: within the field's limits, sorted, without duplicates. */

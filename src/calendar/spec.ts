@@ -1,6 +1,5 @@
 /** One second in microseconds, the unit of the seconds field and of all instants in this folder. */
 export const SECOND = 1_000_000
-/** One day in microseconds. */
 export const DAY = 86_400 * SECOND
 
 export const FIRST_YEAR = 1970
@@ -11,6 +10,11 @@ export const SHORT_WEEKDAYS = WEEKDAYS.map((day) => day.slice(0, 3))
 
 /** The unrestricted set of weekdays: one bit per day, with Monday as the lowest bit. */
 export const EVERY_WEEKDAY = 0b1111111
+
+/** The days of a set of weekdays; Monday is 0. */
+export function weekdayNumbers(set: number): number[] {
+  return WEEKDAYS.flatMap((_, day) => ((set & (1 << day)) === 0 ? [] : [day]))
+}
 
 /**
  * One item of a list in normal form: `start`, `start..end/step` or `start/step`. A plain value has no end and a step of
@@ -42,7 +46,6 @@ export interface CalendarSpec {
   readonly seconds: Items
 }
 
-/** The allowed values of a field, and its name for messages. */
 export interface Field {
   readonly name: string
   readonly low: number
@@ -59,10 +62,8 @@ export const HOUR: Field = { name: 'hour', low: 0, high: 23, unit: 1 }
 export const MINUTE: Field = { name: 'minute', low: 0, high: 59, unit: 1 }
 export const SECONDS: Field = { name: 'second', low: 0, high: 60 * SECOND - 1, unit: SECOND }
 
-/** A field with a single value. */
 export function only(value: number): readonly Item[] {
   return [{ start: value, end: NO_END, step: 0 }]
 }
 
-/** A field that contains only zero, the default for omitted times. */
 export const ZERO: readonly Item[] = only(0)

@@ -1,15 +1,12 @@
-import { CalendarSyntaxError } from './error.ts'
-import { explainText } from './hint.ts'
+import { CalendarSyntaxError, type SyntaxProblem } from './error.ts'
 import { explainToken } from './hint-token.ts'
 import type { Reader } from './reader.ts'
+import { SHORTHANDS } from './shorthand.ts'
 
 /**
- * The error for a string that cannot be parsed.
- *
- * A mistake that concerns the whole text (a cron line, stray blanks) is reported instead of its first symptom.
+ * Reports a mistake that concerns the whole text (a cron line, stray blanks) instead of its first symptom.
  *
  * @param place  the offset of the invalid piece, and its end; default: the next blank
- * @param problem  what is wrong with it
  */
 export function syntaxError(
   reader: Reader,
@@ -35,9 +32,78 @@ function tokenAt(text: string, at: number, to?: number): { at: number; text: str
   if (at >= text.length) return { at: Math.max(0, text.length - 1), text: text.slice(-1) }
   if (to !== undefined) return { at, text: text.slice(at, to) }
   // A stray blank is shown together with the word after it.
-  let start = at
-  while (text.charAt(start) === ' ') start++
-  if (start >= text.length) return { at, text: text.slice(at) }
-  const blank = text.indexOf(' ', start)
-  return { at: start, text: blank === -1 ? text.slice(start) : text.slice(start, blank) }
+  const rest = text.slice(at)
+  const [word] = /[^ ]+/.exec(rest) ?? []
+  return word === undefined ? { at, text: rest } : { at: text.indexOf(word, at), text: word }
+}
+
+// cron's macros, which start with @.
+const CRON_WORDS: ReadonlyMap<string, string> = new Map([
+  ['@midnight', 'daily'],
+  ...[...SHORTHANDS.keys()].map((word): [string, string] => [`@${word}`, word]),
+  // For systemd, weekly means Monday; for cron, Sunday.
+  ['@weekly', 'Sun 0:00'],
+])
+
+// A cron field contains numbers, names, *, ?, -, / and commas, but never a colon or two dots.
+const CRON_FIELD = /^[\d*?][\d*?,/A-Za-z-]*$|^[A-Za-z]{3}(?:[,-][A-Za-z]{3})*$/
+
+/** Finds a mistake that concerns the whole text; the first unreadable character is only a symptom of it. */
+function explainText(text: string): SyntaxProblem | undefined {
+  return explainBlanks(text) ?? explainQuotes(text) ?? explainCron(text)
+}
+
+function explainBlanks(text: string): SyntaxProblem | undefined {
+  const trimmed = text.trim()
+  if (trimmed === '') {
+    const problem = text === '' ? 'the text is empty' : 'the text is blank'
+    return { at: 0, token: text, problem, hint: 'write an event, such as daily or Mon..Fri 9:00' }
+  }
+  const foreign = /[^\S ]/.exec(text)
+  if (foreign !== null) {
+    const problem = 'pieces must be separated by spaces, not by tabs, line breaks or other blanks'
+    return { at: foreign.index, token: foreign[0], problem, hint: 'replace it with a space, or remove it' }
+  }
+  if (text.startsWith(' ')) {
+    return { at: 0, token: ' ', problem: 'the text must not begin with a blank', hint: 'remove it' }
+  }
+  if (trimmed.length < text.length && SHORTHANDS.has(trimmed.toLowerCase())) {
+    const problem = `a blank is not allowed after ${trimmed}`
+    return { at: trimmed.length, token: text.slice(trimmed.length), problem, hint: 'remove it' }
+  }
+  return undefined
+}
+
+function explainQuotes(text: string): SyntaxProblem | undefined {
+  const quotes = /^["'`]/.exec(text)
+  if (quotes === null) return undefined
+  return { at: 0, token: quotes[0], problem: 'an event has no quotes', hint: 'remove them' }
+}
+
+function explainCron(text: string): SyntaxProblem | undefined {
+  const word = CRON_WORDS.get(text.toLowerCase())
+  if (word !== undefined) return { at: 0, token: text, problem: 'this is cron', hint: `write ${word}` }
+  if (/^@reboot$/i.test(text)) {
+    return { at: 0, token: text, problem: 'this is cron, and not a time', hint: undefined }
+  }
+  const prefix = /^(?:cron!?|every)(?= )/i.exec(text)?.[0]
+  if (prefix !== undefined) {
+    const problem = `${prefix} begins another kind of timer, not a calendar event`
+    return { at: 0, token: prefix, problem, hint: 'use it where a timer is expected, such as in a schedule' }
+  }
+  const fields = text.length > 200 ? [] : text.split(' ').filter((field) => field !== '')
+  if (fields.length < 5 || fields.length > 6 || !fields.every((field) => CRON_FIELD.test(field)))
+    return undefined
+  return { at: 0, token: text, problem: 'this looks like cron', hint: cronHint(fields) }
+}
+
+/** Numbers, names, ranges, lists, steps and *, but no ? and no L. */
+const TIMER_FIELD = /^(?:[\d*,/-]|\b[a-z]{3}\b)+$/i
+
+function cronHint(fields: readonly string[]): string {
+  if (fields.length !== 5) {
+    return 'a timer takes cron with five fields; for seconds, write the time as hour:minute:second'
+  }
+  if (fields.every((field) => TIMER_FIELD.test(field))) return `as a timer, write cron ${fields.join(' ')}`
+  return 'a timer takes cron with only numbers, names, ranges, lists, steps and *'
 }

@@ -1,6 +1,6 @@
 import { syntaxError } from './syntax-error.ts'
 import { readList, settle, type WrittenList } from './list.ts'
-import { AT, COLON, DASH, END, isDigit, isLetter, PLUS, Reader, SPACE, TILDE } from './reader.ts'
+import { Reader } from './reader.ts'
 import { lookUpShorthand } from './shorthand.ts'
 import { type CalendarSpec, DAY_FROM_END, DAY_OF_MONTH, EVERY_WEEKDAY, HOUR, type Items } from './spec.ts'
 import { MINUTE, MONTH, only, SECOND, SECONDS, YEAR, ZERO } from './spec.ts'
@@ -9,15 +9,11 @@ import type { Zone } from './zone.ts'
 import { findZone } from './zone-names.ts'
 
 const UTC = 'UTC'
+const SPACES = / */y
 // The last second of 2199.
 const LAST_UNIX_SECOND = 7_258_118_399
 
-/**
- * Reads a calendar event according to the grammar of systemd.time(7).
- *
- * @returns the event as written, and its zone suffix
- * @throws CalendarSyntaxError
- */
+/** Reads the grammar of systemd.time(7). @throws CalendarSyntaxError */
 export function parse(text: string): { readonly spec: CalendarSpec; readonly zone: Zone | undefined } {
   let zone: Zone | undefined
   let end = text.length
@@ -33,11 +29,11 @@ export function parse(text: string): { readonly spec: CalendarSpec; readonly zon
   if (shorthand !== undefined) return { spec: parse(shorthand).spec, zone }
 
   let weekdays = EVERY_WEEKDAY
-  if (isLetter(reader.peek())) {
+  if (/[A-Za-z]/.test(reader.peek())) {
     weekdays = readWeekdays(reader)
-    reader.skipSpaces()
+    reader.take(SPACES)
   }
-  if (reader.peek() === AT) return { spec: readUnixTime(reader, weekdays), zone: findZone(UTC) }
+  if (reader.peek() === '@') return { spec: readUnixTime(reader, weekdays), zone: findZone(UTC) }
   return { spec: readDateAndTime(reader, weekdays), zone }
 }
 
@@ -52,20 +48,18 @@ const NO_RESTRICTION = { years: null, months: null, days: null, daysFromEnd: fal
 const MIDNIGHT = { hours: ZERO, minutes: ZERO, seconds: ZERO } as const
 
 function readDateAndTime(reader: Reader, weekdays: number): CalendarSpec {
-  if (reader.peek() === END) return { weekdays, ...NO_RESTRICTION, ...MIDNIGHT }
+  if (reader.peek() === '') return { weekdays, ...NO_RESTRICTION, ...MIDNIGHT }
   const start = reader.at
   const first = readList(reader, 1)
-  if (reader.peek() === COLON) return { weekdays, ...NO_RESTRICTION, ...readTime(reader, first) }
+  if (reader.peek() === ':') return { weekdays, ...NO_RESTRICTION, ...readTime(reader, first) }
   const date = readDate(reader, start, first)
-  if (reader.peek() !== END && reader.peek() !== SPACE) {
+  if (!reader.isAtBlankOrEnd())
     throw syntaxError(reader, reader.at, 'a date can only be followed by a space and a time')
-  }
-  reader.skipSpaces()
-  if (reader.peek() === END) return { weekdays, ...date, ...MIDNIGHT }
+  reader.take(SPACES)
+  if (reader.peek() === '') return { weekdays, ...date, ...MIDNIGHT }
   const timeAt = reader.at
   const hours = readList(reader, 1)
-  if (reader.peek() !== COLON)
-    throw syntaxError(reader, timeAt, 'a time needs a colon between hour and minute')
+  if (reader.peek() !== ':') throw syntaxError(reader, timeAt, 'a time needs a colon between hour and minute')
   return { weekdays, ...date, ...readTime(reader, hours) }
 }
 
@@ -77,13 +71,13 @@ function readDate(
 ): Pick<CalendarSpec, 'years' | 'months' | 'days' | 'daysFromEnd'> {
   let years: Items = null
   let months = first
-  let back = reader.skip(TILDE)
-  if (!back && !reader.skip(DASH)) {
+  let back = reader.skip('~')
+  if (!back && !reader.skip('-')) {
     throw syntaxError(reader, start, 'a number alone is neither a date (month-day) nor a time (hour:minute)')
   }
   let days = readList(reader, 1)
-  if (!back && (reader.peek() === DASH || reader.peek() === TILDE)) {
-    back = reader.skip(TILDE) || !reader.skip(DASH)
+  if (!back && /[~-]/.test(reader.peek())) {
+    back = reader.skip('~') || !reader.skip('-')
     years = settle(reader, first, YEAR)
     months = days
     days = readList(reader, 1)
@@ -98,30 +92,24 @@ function readDate(
 
 /** Reads the rest of a time, after the hours; the reader is at the colon. */
 function readTime(reader: Reader, hours: WrittenList): Pick<CalendarSpec, 'hours' | 'minutes' | 'seconds'> {
-  reader.skip(COLON)
+  reader.skip(':')
   const minutes = readList(reader, 1)
-  const seconds = reader.skip(COLON) ? settle(reader, readList(reader, SECOND), SECONDS) : ZERO
-  if (reader.peek() !== END)
+  const seconds = reader.skip(':') ? settle(reader, readList(reader, SECOND), SECONDS) : ZERO
+  if (reader.peek() !== '')
     throw syntaxError(reader, reader.at, 'the time can only be followed by a space and a time zone')
   return { hours: settle(reader, hours, HOUR), minutes: settle(reader, minutes, MINUTE), seconds }
 }
 
-/** Reads `@` and the seconds since 1970. */
 function readUnixTime(reader: Reader, weekdays: number): CalendarSpec {
   const from = reader.at
-  reader.skip(AT)
   // systemd accepts spaces and a plus here because the C library does.
-  reader.skipSpaces()
-  reader.skip(PLUS)
-  const digits = reader.at
-  let seconds = 0
-  for (; isDigit(reader.peek()); reader.at++) {
-    if (seconds <= LAST_UNIX_SECOND) seconds = seconds * 10 + reader.peek() - 0x30
-  }
-  if (reader.at === digits || reader.peek() !== END) {
+  reader.take(/@ *\+?/y)
+  const digits = reader.take(/\d+/y)
+  if (digits === '' || reader.peek() !== '') {
     const rest = { from, to: reader.text.length }
     throw syntaxError(reader, rest, '@ can only be followed by whole seconds since 1970')
   }
+  const seconds = Number(digits)
   if (seconds > LAST_UNIX_SECOND) {
     const time = { from, to: reader.at }
     throw syntaxError(reader, time, `@ counts seconds up to ${LAST_UNIX_SECOND}, the end of 2199`)

@@ -46,7 +46,6 @@ const DAYS = monthStart(MONTHS)
  * are skipped.
  */
 export class WallClock {
-  /** The months by number, starting with January 1970. */
   readonly #months: Digits
   /** The matching days, one bit per day, by the shape of the month. */
   readonly #days: Int32Array

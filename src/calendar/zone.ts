@@ -59,7 +59,6 @@ export class Zone {
     this.#latest = name === 'UTC' ? ALWAYS : NEVER
   }
 
-  /** The stretch that contains an instant. */
   at(instant: number): Stretch {
     // Searches usually stay within one stretch, and UTC has only one.
     if (instant < this.#latest.start || instant >= this.#latest.end) this.#latest = this.#find(instant)

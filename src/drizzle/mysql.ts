@@ -32,7 +32,7 @@ import {
   builders,
   type Check,
   checksOf,
-  CLAIM_TASK,
+  claimTask,
   COLUMNS,
   type CustomColumn,
   DEFINITION_PARTS,
@@ -58,10 +58,7 @@ const EXACT = 'CHARACTER SET utf8mb4 COLLATE {exact}'
 function text<Value extends string = string>(column: string, most: number) {
   return customType<{ data: Value }>({ dataType: () => `varchar(${most}) ${EXACT}` })(column)
 }
-/**
- * Job ids are ASCII, so that their keys are small in every index. Servers pad ASCII strings with blanks in comparisons,
- * so CHECKs reject a trailing blank.
- */
+/** ASCII keeps index keys small. Servers ignore trailing blanks when they compare it, so CHECKs reject them. */
 const jobId = (column: string) =>
   customType<{ data: string }>({
     dataType: () => `varchar(${NAME_LIMIT}) CHARACTER SET ascii COLLATE ascii_bin`,
@@ -111,6 +108,7 @@ const WAKE_AT = [
   `then ${EPOCH} when \`enabled\` = 0 or \`idle\` is not null then null`,
   `else greatest(coalesce(\`nextrun\`, ${EPOCH}), coalesce(\`frozen_until\`, ${EPOCH})) end`,
 ].join(' ')
+const CLAIM_TASK = claimTask("concat(' ', `queue`)")
 const HELD_BY = heldBy(
   `concat(' ', coalesce(\`started\`, \`submitted\`) + interval (case when coalesce(\`reason\`, '') = 'handed-over' then 0 else coalesce(\`timeout\`, ${DEFAULT_REPORT_MS}) end * 1000) microsecond)`,
 )
@@ -138,10 +136,7 @@ const between =
   (least: number, most: number): Check =>
   (column) =>
     `${column} between ${least} and ${most}`
-/**
- * Depending on `sql_mode`, servers accept a zero date, 0 as a month or a day, and 30 February, and store zero for
- * invalid text.
- */
+/** Depending on `sql_mode`, servers accept 30 February, and 0 as a month or a day, and store zero for other text. */
 const validDate: Check = (column) =>
   `month(${column}) > 0 and day(${column}) between 1 and day(last_day(${column}))`
 const notPadded: Check = (column) => `${column} not like '% '`
@@ -153,9 +148,7 @@ const CHECKS = {
   json: null,
 }
 
-/**
- * The tables of Kalends, for drizzle statements. Args, progress and results are JSON columns; instants are Dates.
- */
+/** Tables for drizzle statements. Args, progress and results are JSON columns; instants are Dates. */
 export function tables({ prefix = '', schema }: MysqlTablesOptions = {}) {
   const table: MySqlTableFn<string | undefined> =
     schema === undefined ? mysqlTable : mysqlSchema(schema).table
@@ -203,7 +196,7 @@ export function tables({ prefix = '', schema }: MysqlTablesOptions = {}) {
           STORED,
         ),
         ready: flag('ready').generatedAlwaysAs(sql.raw(`case when ${READY} then 1 else 0 end`), STORED),
-        claimTask: text('claim_task', NAME_LIMIT).generatedAlwaysAs(sql.raw(CLAIM_TASK.mysql), STORED),
+        claimTask: text('claim_task', NAME_LIMIT).generatedAlwaysAs(sql.raw(CLAIM_TASK), STORED),
         // Wider than the priority, so that the negated priority always fits.
         claimRank: long('claim_rank').generatedAlwaysAs(sql.raw('-`priority`'), STORED),
         dueAt: instant('due_at').generatedAlwaysAs(

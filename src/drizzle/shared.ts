@@ -25,7 +25,7 @@ export interface TablesOptions {
   readonly prefix?: string | undefined
 }
 
-/** The columns of each table, without keys and generated columns. */
+/** Without keys and generated columns. */
 export const COLUMNS = {
   periodic_task: { ...SETTINGS, ...SCHEDULE_COLUMNS, ...PLAN_COLUMNS },
   job: { ...OCCURRENCE_COLUMNS, ...JOB_SETTINGS, ...JOB_COLUMNS, ...CLAIM_COLUMNS },
@@ -37,7 +37,6 @@ export const COLUMNS = {
   declared_set: SET_COLUMNS,
 }
 
-/** `status` of a schedule. */
 export const STATUS =
   "case when `enabled` = 0 then 'paused' when `idle` in ('dead', 'invalid', 'retired') then `idle` when `frozen_until` is not null and coalesce(`idle`, '') <> 'done' then 'frozen' when `retry_at` is not null then 'retrying' when `idle` = 'done' then 'done' else 'active' end"
 
@@ -55,16 +54,10 @@ export function ifOpen(value: string): string {
 /** `ready` of a job that can be claimed now. */
 export const READY = "`state` = 'waiting' and `run_at` is null and `frozen_until` is null"
 
-/** `claim_task` of a job. Task names never look like the queue names here. */
-export const CLAIM_TASK = {
-  mysql: "coalesce(concat(' ', `queue`), `task`)",
-  sqlite: "coalesce(' ' || `queue`, `task`)",
-} as const
+/** `claim_task` of a job. Task names never begin with a blank, as the names of queues do here. */
+export const claimTask = (queue: string) => `coalesce(${queue}, \`task\`)`
 
-/**
- * `held_by` of a held job: empty until a freeze ends, or a blank and the time by which the external queue must report
- * the outcome.
- */
+/** `held_by`: empty until a freeze ends, or a blank and the time by which the external queue must report. */
 export const heldBy = (reportBy: string) =>
   `case \`state\` when 'external' then ${reportBy} when 'waiting' then case when \`frozen_until\` is not null then '' end end`
 
@@ -73,12 +66,10 @@ export const DEFINITION_PARTS: readonly string[] = SETTING_NAMES.map((name) => s
   .filter(({ replans }) => replans === true)
   .map(({ column, default: value }) => (value === null ? `coalesce(\`${column}\`, '')` : `\`${column}\``))
 
-/** The conversions of JSON columns. */
 export const JSON_TEXT = {
   toDriver: (value: unknown) => JSON.stringify(value),
   fromDriver: (value: string): unknown => JSON.parse(value),
 }
-/** The conversions of flags. */
 export const FLAG = {
   toDriver: Number,
   // A driver may be configured to return bigints.
@@ -100,7 +91,6 @@ export interface BuilderType {
   readonly builder: ColumnBuilderBase
 }
 type Of<Dialect extends BuilderType, Data> = (Dialect & { readonly data: Data })['builder']
-/** The builders of columns, by the names of their properties. */
 export type Builders<Dialect extends BuilderType, Definitions> = {
   [Name in keyof Definitions]: Definitions[Name] extends { default: null }
     ? Of<Dialect, Exclude<Stored<Definitions[Name]>, null | 'unlimited'>>
@@ -113,14 +103,9 @@ interface Builder {
   notNull(): Builder
   default(value: SQL): Builder
 }
-/** The types of columns on one dialect. */
-export interface Types {
+type WithoutLimit = 'job id' | 'long text' | 'json' | 'flag' | 'instant'
+export interface Types extends Readonly<Record<WithoutLimit, (column: string) => Builder>> {
   readonly text: (column: string, most: number) => Builder
-  readonly 'job id': (column: string) => Builder
-  readonly 'long text': (column: string) => Builder
-  readonly json: (column: string) => Builder
-  readonly flag: (column: string) => Builder
-  readonly instant: (column: string) => Builder
   readonly whole: (column: string, most: number) => Builder
   /** The time of the insertion. */
   readonly now: SQL
@@ -175,7 +160,6 @@ function oneOf(values: readonly string[]): Check {
   return (column) => `${column} in (${values.map((value) => `'${value}'`).join(', ')})`
 }
 
-/** The CHECKs of a dialect, by kind of column. */
 export interface ChecksOfKinds {
   readonly text: (most: number) => Check | null
   readonly 'job id': Check
@@ -187,8 +171,6 @@ export interface ChecksOfKinds {
 export const validJson: Check = () => 'json_valid(`args`)'
 
 /**
- * The names and conditions of the CHECKs of a table. The database names a CHECK when it rejects a row.
- *
  * @param timeSuffix  the end of the names of CHECKs of instants
  * @param more  further conditions by column; those of `columns` take precedence
  */

@@ -29,7 +29,7 @@ import {
   builders,
   type Check,
   checksOf,
-  CLAIM_TASK,
+  claimTask,
   COLUMNS,
   type CustomColumn,
   DEFINITION_PARTS,
@@ -92,6 +92,7 @@ const LATER = ['run_at', 'frozen_until'].map(
   (column) => `coalesce(${normalised(column)}, ${normalised('run_at')}, ${normalised('frozen_until')})`,
 )
 const DUE_AT = `case when \`state\` = 'waiting' and ${FINDABLE} then max(${LATER.join(', ')}) end`
+const CLAIM_TASK = claimTask("' ' || `queue`")
 const HELD_BY = heldBy(
   `' ' || strftime('%Y-%m-%d %H:%M:%f', coalesce(\`started\`, \`submitted\`), (case when coalesce(\`reason\`, '') = 'handed-over' then 0 else coalesce(\`timeout\`, ${DEFAULT_REPORT_MS}) end / 1000.0) || ' seconds')`,
 )
@@ -163,9 +164,7 @@ const CHECKS = {
   json: isText,
 }
 
-/**
- * The tables of Kalends, for drizzle statements. Args, progress and results are JSON columns; instants are Dates.
- */
+/** Tables for drizzle statements. Args, progress and results are JSON columns; instants are Dates. */
 export function tables({ prefix = '' }: TablesOptions = {}) {
   const name = <Name extends string>(of: Name) => `${prefix}${of}` as const
   const checks = (table: keyof typeof COLUMNS, more: Readonly<Record<string, Check>> = {}) =>
@@ -207,7 +206,7 @@ export function tables({ prefix = '' }: TablesOptions = {}) {
         ready: flag('ready').generatedAlwaysAs(
           sql.raw(`case when ${READY} and ${FINDABLE} then 1 else 0 end`),
         ),
-        claimTask: text('claim_task').generatedAlwaysAs(sql.raw(CLAIM_TASK.sqlite)),
+        claimTask: text('claim_task').generatedAlwaysAs(sql.raw(CLAIM_TASK)),
         claimRank: integer('claim_rank').generatedAlwaysAs(sql.raw('-`priority`')),
         dueAt: instant('due_at').generatedAlwaysAs(sql.raw(DUE_AT)),
         heldBy: text('held_by').generatedAlwaysAs(sql.raw(HELD_BY)),

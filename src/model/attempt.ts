@@ -1,4 +1,3 @@
-/** The attempts of a job, as shown in its history. */
 import type { StoredOutcome } from './states.ts'
 import type { AttemptEnd, JobOutcome } from './settle.ts'
 
@@ -13,10 +12,7 @@ export type AttemptOutcome = 'success' | StoredOutcome
 
 /** One attempt of a job. */
 export interface Attempt {
-  /**
-   * Starts at 1. Two attempts have the same number if the first was released or snoozed, or the job was retried
-   * manually.
-   */
+  /** Starts at 1. Two attempts share a number if the first was released or snoozed, or the job was retried manually. */
   readonly attempt: number
   readonly worker: string | null
   readonly startedAt: Date

@@ -1,4 +1,3 @@
-/** A caller's authority: which rows it can access, which tasks it may use, and its limits. */
 import { checkKeys, namesOf } from '../keys.ts'
 import { ForbiddenError, InvalidInputError, LimitError } from '../errors.ts'
 import { timer } from '../timer/index.ts'
@@ -82,11 +81,7 @@ export function checkedLimits(limits: OwnerLimits = {}) {
   }
 }
 
-/**
- * The tasks that a caller is granted; default: none.
- *
- * @throws InvalidInputError for anything but a list of names, and for built-in tasks, which cannot be granted
- */
+/** @throws InvalidInputError for anything but a list of names, and for built-in tasks, which cannot be granted */
 export function checkedTasks(tasks: GrantedTasks = []): ReadonlySet<string> {
   const names: unknown = Array.isArray(tasks) ? tasks.map((one) => one?.name ?? one) : tasks
   if (!Array.isArray(names))
@@ -101,11 +96,7 @@ export function checkedTasks(tasks: GrantedTasks = []): ReadonlySet<string> {
   return new Set(names)
 }
 
-/**
- * Checked before each write to a schedule or job of this task.
- *
- * @throws ForbiddenError
- */
+/** Checked before each write to a schedule or job of this task. @throws ForbiddenError */
 export function requireTask({ tasks, builtInTasks }: Authority, name: string): void {
   if (tasks?.has(name) === true) return
   if (tasks !== null)
@@ -123,9 +114,7 @@ export type LimitedSettings = Partial<
   Pick<ScheduleSettings, 'priority' | 'timeout' | 'retries' | 'args' | 'overlap' | 'catchUp'>
 >
 
-/**
- * Maximum `catchUp` of a limited owner's schedule. One pass submits the missed runs, so they are all open at once.
- */
+/** One pass submits the missed runs of a limited owner's schedule, so they are all open at once. */
 const MAX_CATCH_UP = 10
 
 /** @throws InvalidInputError naming the field and the limit */
@@ -152,10 +141,7 @@ export function checkWithin(limits: CheckedLimits | null, settings: LimitedSetti
     throw beyond('args', 'argsBytes', `have at most ${limits.argsBytes} bytes of JSON`, `${bytes} bytes`)
 }
 
-/**
- * @param open  the owner's jobs that are not final, counted up to the limit
- * @throws LimitError when `more` jobs would exceed the limit
- */
+/** @param open  the owner's open jobs, counted up to the limit @throws LimitError when `more` jobs would exceed it */
 export function checkOpenJobs({ openJobs }: CheckedLimits, open: number, more: number): void {
   if (open + more > openJobs)
     throw new LimitError(
@@ -164,18 +150,14 @@ export function checkOpenJobs({ openJobs }: CheckedLimits, open: number, more: n
     )
 }
 
-/**
- * How many elapses are checked: about two days for a timer that elapses as often as allowed, and weeks for slower
- * timers.
- */
+/** Checks about two days of a timer that elapses as often as allowed, and weeks of slower timers. */
 const MAX_ELAPSES = 20_000
 const LEAST_ELAPSES = 400
 const DAY_MS = 86_400_000
 const HOUR_MS = 3_600_000
 
 /**
- * Checks that a timer does not elapse too often. A calendar event has the same times on each of its days, so two days
- * of elapses show the shortest interval.
+ * A calendar event has the same times on each of its days, so two days of elapses show the shortest interval.
  *
  * @throws InvalidInputError naming the timer and the limit
  */

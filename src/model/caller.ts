@@ -4,9 +4,8 @@ import type { Redaction } from './redaction.ts'
 import { checkedTask, type Task } from './task.ts'
 
 export interface TaskContext {
-  /** Returns the task with the given name, if this process knows it. */
   readonly taskNamed: (name: string) => Task | null
-  /** The caller's authority. Its owner takes precedence over the owner in the input. */
+  /** Its owner takes precedence over the owner in the input. */
   readonly authority: Authority
   /** Maximum size of args in bytes. */
   readonly argsLimit: number

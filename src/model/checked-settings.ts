@@ -1,4 +1,3 @@
-/** Checks settings from people and code. Each error names the setting. */
 import { InvalidInputError } from '../errors.ts'
 import {
   checkedFlag,
@@ -10,21 +9,9 @@ import {
   shownInput,
   spanOption,
 } from './input.ts'
-import {
-  isNullable,
-  isUpTo,
-  type OptionName,
-  settingOf,
-  SETTINGS,
-  type SettingValues,
-  type TextSetting,
-} from './settings.ts'
+import { isNullable, isUpTo, type OptionName, settingOf, SETTINGS, type SettingValues } from './settings.ts'
 
-/**
- * The given settings, checked and in stored form.
- *
- * @throws InvalidInputError
- */
+/** The given settings, in stored form. @throws InvalidInputError naming the setting */
 export function checkedSettings(
   names: readonly OptionName[],
   options: { readonly [Name in OptionName]?: unknown },
@@ -41,12 +28,7 @@ export function checkedSettings(
   return Object.fromEntries(checked) as Partial<SettingValues>
 }
 
-/**
- * The stored form of the value of one setting. The caller handles null.
- *
- * @param otherwise  the meaning of null, if it is allowed
- * @throws InvalidInputError
- */
+/** @param otherwise  the meaning of null, which the caller handles @throws InvalidInputError */
 export function checkedSetting(name: OptionName, value: unknown, otherwise?: string): unknown {
   const setting = settingOf(name)
   switch (setting.kind) {
@@ -78,7 +60,7 @@ export function checkedReason(reason: unknown): string | null {
 function checkedText(
   field: string,
   value: unknown,
-  { most, isName }: Pick<TextSetting, 'most' | 'isName'>,
+  { most, isName }: { readonly most: number; readonly isName?: true },
 ): unknown {
   if (isName === true && value !== '') return checkedName(field, value, most)
   if (typeof value !== 'string' || !isUpTo(value, most) || !isStorable(value)) {

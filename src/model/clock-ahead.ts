@@ -1,6 +1,4 @@
-/** How far ahead of the database's clock an instant written by the database may be. */
-
-/** Synchronization sets clocks back by seconds. */
+/** How far ahead an instant may be: synchronization sets clocks back by seconds. */
 const TOLERANCE_MS = 60_000
 
 /** Whether the database's clock was ahead when it wrote this instant. @param now  by the database's clock */
@@ -8,7 +6,6 @@ export function isAhead(at: Date, now: Date): boolean {
   return at.getTime() - now.getTime() > TOLERANCE_MS
 }
 
-/** The latest instant that does not count as ahead. */
 export function latestNotAhead(now: Date): Date {
   return new Date(now.getTime() + TOLERANCE_MS)
 }

@@ -62,12 +62,10 @@ type Raw<Definition> =
         ? number
         : Exclude<Value<Definition>, 'unlimited'>)
   | (Definition extends { default: null } ? null : never)
-/** The columns as the database returns them. */
 export type Row<Definitions extends Readonly<Record<string, { readonly column: string }>>> = {
   [Name in keyof Definitions as Definitions[Name]['column']]: Raw<Definitions[Name]>
 }
 
-/** The definitions with these names. */
 export function picked<Definitions extends Columns, Name extends keyof Definitions & string>(
   definitions: Definitions,
   names: readonly Name[],
@@ -86,16 +84,12 @@ export const OCCURRENCE_COLUMNS = {
   scheduleId: { kind: 'text', column: 'periodic_task_id', most: NAME_LIMIT, default: null },
   /** The elapse that the run is for. */
   slot: { kind: 'instant', column: 'slot', default: null },
-  /**
-   * The number of missed slots before this one that are not made up. For a skip, the number of slots that it
-   * represents.
-   */
+  /** The missed slots before this one that are not made up. For a skip, the number of slots that it represents. */
   missed: { kind: 'whole', column: 'missed', least: 0, most: INT, default: 0 },
   /** The number of the run within its schedule, starting at 1. The number only increases; cancelled runs count too. */
   run: { kind: 'whole', column: 'run', least: 0, most: LARGE, default: null },
 } as const satisfies Readonly<Record<string, OwnColumn>>
 
-/** The state of a job. */
 export const JOB_COLUMNS = {
   state: { kind: 'word', column: 'state', values: JOB_STATES, default: 'waiting' },
   reason: { kind: 'word', column: 'reason', values: REASONS, default: null },
@@ -128,7 +122,6 @@ export const CLAIM_COLUMNS = {
   releases: { kind: 'whole', column: 'releases', least: 0, most: INT, default: 0 },
 } as const satisfies Readonly<Record<string, OwnColumn>>
 
-/** The state of a schedule. */
 export const SCHEDULE_COLUMNS = {
   /** The next slot; null while paused, or if there is none. */
   nextRunAt: { kind: 'instant', column: 'nextrun', default: null, checked: 'text' },
@@ -153,10 +146,7 @@ export const SCHEDULE_COLUMNS = {
   lastError: { kind: 'long text', column: 'last_error', default: null },
   /** The reason why the schedule is paused, if one was given. */
   pauseReason: { kind: 'text', column: 'pause_reason', most: 1000, default: null },
-  /**
-   * The time until which a freeze holds the schedule. Null if there is no such freeze, or if no slot has become due
-   * during the freeze.
-   */
+  /** The time until which a freeze holds the schedule. Null if no slot has become due during a freeze. */
   frozenUntil: { kind: 'instant', column: 'frozen_until', default: null },
   /** The time of the retry of a failed job, kept until the retry ends. Null if no job is being retried. */
   retryAt: { kind: 'instant', column: 'retry_at', default: null },
@@ -168,9 +158,7 @@ export const SCHEDULE_COLUMNS = {
 
 /** The columns that only the planner and marks use. */
 export const PLAN_COLUMNS = {
-  /** Why a schedule has no next run. */
   idle: { kind: 'word', column: 'idle', values: IDLE, default: null },
-  /** When the mark was set, and when it ends. */
   markedAt: { kind: 'instant', column: 'marked', default: null },
   markEndsAt: { kind: 'instant', column: 'mark_ends', default: null },
   /** The definition and the next run of the last planning. */
@@ -189,7 +177,6 @@ export const ATTEMPT_COLUMNS = {
   error: { kind: 'long text', column: 'error', default: null },
 } as const satisfies Readonly<Record<string, OwnColumn>>
 
-/** The lines that handlers logged. */
 export const LOG_COLUMNS = {
   jobId: { kind: 'job id', column: 'job_id' },
   at: { kind: 'instant', column: 'at', default: 'now' },
@@ -207,7 +194,6 @@ export const WORKER_COLUMNS = {
   heartbeatAt: { kind: 'instant', column: 'heartbeat', default: 'now' },
 } as const satisfies Readonly<Record<string, OwnColumn>>
 
-/** What must not run until a given time: a schedule, a task, a group, or everything if none is set. */
 export const FREEZE_COLUMNS = {
   scheduleId: { kind: 'text', column: 'schedule_id', most: NAME_LIMIT, default: null },
   task: { kind: 'text', column: 'task', most: NAME_LIMIT, default: null },
@@ -223,10 +209,7 @@ export const QUEUE_COLUMNS = {
   queue: { kind: 'text', column: 'queue', most: QUEUE_LIMIT },
 } as const satisfies Readonly<Record<string, OwnColumn>>
 
-/**
- * Every version of a declared set that has ever been seen. The newest version is the one that was first seen most
- * recently.
- */
+/** Every version of a declared set that has ever been seen. The newest is the one first seen most recently. */
 export const SET_COLUMNS = {
   name: { kind: 'text', column: 'name', most: NAME_LIMIT },
   hash: { kind: 'text', column: 'hash', most: 64 },

@@ -17,7 +17,7 @@ import {
 import type { Overlap } from './settings.ts'
 import type { SkipReason } from './states.ts'
 
-/** The plan of a schedule whose slots are due. @param nextRunAt  the next slot that is not due yet */
+/** @param nextRunAt  the next slot that is not due yet */
 export function decide(
   readable: Readable,
   nextRunAt: Date | null,
@@ -84,7 +84,6 @@ function choose(
   }
 }
 
-/** The skip row for the given slots, if there are any. It is stored at the newest slot. */
 function skipOf(reason: SkipReason, slots: readonly Date[]): PlannedSkip[] {
   const newest = slots.at(-1)
   return newest === undefined ? [] : [{ slot: newest, reason, count: slots.length, error: null }]

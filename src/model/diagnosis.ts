@@ -1,4 +1,3 @@
-/** What the doctor reads and reports. */
 import type { Plannable } from './planning.ts'
 import type { StoredSchedule } from './schedule.ts'
 
@@ -86,16 +85,8 @@ export const MAX_SUBJECTS = 10
 /** A running scheduler submits schedules, and an idle executor claims jobs, within a fraction of this time. */
 export const LATE_MS = 10_000
 
-interface Subject {
-  readonly id: string
-}
-
-/**
- * One finding about all of these rows, or none if there are no rows.
- *
- * @param rows  the worst first
- */
-export function findings<Row extends Subject>(
+/** At most one finding, about all of these rows. @param rows  the worst first */
+export function findings<Row extends { readonly id: string }>(
   code: Finding['code'],
   rows: readonly Row[],
   advice: (worst: Row) => Pick<Finding, 'problem' | 'fix'>,
@@ -106,8 +97,7 @@ export function findings<Row extends Subject>(
   return [{ code, subjects, count: rows.length, ...advice(worst) }]
 }
 
-/** A finding about each of these rows. */
-export function findingsOfEach<Row extends Subject>(
+export function findingsOfEach<Row extends { readonly id: string }>(
   code: Finding['code'],
   rows: readonly Row[],
   advice: (row: Row) => Pick<Finding, 'problem' | 'fix'>,

@@ -43,10 +43,7 @@ function clockSkew({ now, localNow, roundTripMs }: DoctorInput): Finding[] {
   }))
 }
 
-/**
- * Heartbeats use the database's clock. A heartbeat in the future was written by another clock, or the clock has been
- * set back since then.
- */
+/** A heartbeat in the future was written by another clock, or the database's clock has been set back since then. */
 function heartbeatSkew({ now, workers }: DoctorInput): Finding[] {
   const ahead = workers
     .map(({ id, heartbeatAt }) => ({ id, aheadMs: heartbeatAt.getTime() - now.getTime() }))
@@ -91,7 +88,6 @@ function marks({ marks, now }: DoctorInput, alive: ReadonlySet<string>, leaseMs:
   ]
 }
 
-/** @param alive  the live workers */
 function jobFindings(seen: DoctorInput, alive: DoctorInput['workers']): Finding[] {
   const { unreported, orphans, blocked, endless } = seen
   return [

@@ -4,7 +4,6 @@
  */
 import type { Elapses } from '../timer/index.ts'
 
-/** The slots of a schedule that became due. */
 export interface DueSlots {
   /** The newest `catchUp` slots, oldest first. */
   readonly kept: readonly Date[]
@@ -21,12 +20,7 @@ export function onlySlot(slot: Date): DueSlots {
   return { kept: [slot], dropped: 0, newestDropped: null, since: slot, last: slot }
 }
 
-/**
- * All slots from `first` to now.
- *
- * @param catchUp  maximum number of slots to keep; 0 keeps only the newest slot, if it has been due for at most
- *   `missedAfterMs`
- */
+/** @param catchUp  maximum of slots to keep; 0 keeps the newest if it has been due for at most `missedAfterMs` */
 export function dueSlots(
   event: Elapses,
   first: Date,
@@ -43,10 +37,7 @@ export function dueSlots(
   return { kept, dropped, newestDropped, since: first, last }
 }
 
-/**
- * The newest slots from `first` to `last`, oldest first, found by searching backwards, so a long absence costs nothing
- * extra.
- */
+/** The newest slots from `first` to `last`, oldest first. */
 function newestSlots(event: Elapses, first: Date, last: Date, limit: number): Date[] {
   const newestFirst: Date[] = []
   for (let slot: Date | null = last; slot !== null && slot > first && newestFirst.length < limit; ) {

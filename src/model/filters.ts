@@ -10,7 +10,6 @@ import { JOB_STATES, STATUSES } from './states.ts'
 export type Filter = {
   /** The description of the REST parameter, if its name does not explain it. */
   readonly description?: string
-  /** The flag of the command line, if there is one. */
   readonly flag?: {
     /** As commander parses it. */
     readonly form: string
@@ -76,7 +75,6 @@ export const JOB_FILTERS = {
 
 export type Filters = Readonly<Record<string, Filter>>
 
-/** The value of a filter. */
 type Wanted<Of> = Of extends { kind: 'schedule id' | 'job id' } ? string : Value<Of>
 
 /** The conditions that rows must match; omitted conditions match all rows. */

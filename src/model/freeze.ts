@@ -1,5 +1,3 @@
-/** Types and rules for freezes, which keep schedules, tasks and groups from running until a given time. */
-
 import type { FREEZE_COLUMNS, Values } from './columns.ts'
 
 /** A temporary stop of a schedule, a task or a group, or of everything if it names none of them. */

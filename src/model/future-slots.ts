@@ -1,7 +1,4 @@
-/**
- * Finds schedules whose slots were decided or planned while the database's clock was ahead. Such schedules run nothing
- * until the clock reaches these slots. Pure.
- */
+/** Finds schedules that run nothing because slots were decided or planned while the database's clock was ahead. */
 import { timer } from '../timer/index.ts'
 import { isAhead, latestNotAhead } from './clock-ahead.ts'
 import { justBefore, lastElapse } from './due-slots.ts'
@@ -9,12 +6,9 @@ import { elapsesOf, isSetByHand } from './plan.ts'
 import type { Plannable, TimedSchedule } from './planning.ts'
 
 /**
- * The `nextrun` or `last_slot` that is further ahead than the timer can explain.
+ * The `nextrun` or `last_slot` that is further ahead than the timer can explain. Null if the timer is invalid.
  *
- * @param schedule  with `nextRunAt` as planned by its timer; null if it was set manually, because it may then be any
- *   time
- * @param now  by the database's clock
- * @returns null if there is none, or the timer is invalid
+ * @param schedule  with `nextRunAt` null if it was set manually, because it may then be any time
  */
 export function slotInFuture(
   schedule: TimedSchedule & Pick<Plannable, 'nextRunAt' | 'lastSlot'>,
@@ -26,10 +20,7 @@ export function slotInFuture(
   return lastSlot !== null && isAhead(lastSlot, now) ? lastSlot : null
 }
 
-/**
- * The same check for a stored schedule, which records how `nextrun` was set. This includes a schedule that is done only
- * because of such a slot.
- */
+/** The same for a stored schedule. This includes a schedule that is done only because of such a slot. */
 export function plannedInFuture(schedule: Plannable, now: Date): Date | null {
   const { nextRunAt, isByHand, idle, lastSlot } = schedule
   if (idle === 'done')
@@ -49,7 +40,6 @@ function hasMore(schedule: Plannable, now: Date): boolean {
   }
 }
 
-/** Whether the timer elapses between now and `nextRunAt`. */
 function hasEarlierElapse(schedule: TimedSchedule, nextRunAt: Date, now: Date): boolean {
   try {
     const event = elapsesOf(schedule, now)

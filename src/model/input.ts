@@ -9,7 +9,6 @@ import { isUpTo, wholeNeeded } from './settings.ts'
 const LATEST = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 const DEFAULT_LIMIT = 100
 const MAX_AT_ONCE = 1000
-/** The position of a page, as a filter. */
 export const PAGE_POSITION = { kind: 'text' } as const
 
 /** Rejected input in the form in which error messages quote it: escaped, and at most one or two lines long. */
@@ -19,23 +18,15 @@ export function shownInput(value: unknown): string {
   return text.length > 200 ? `${text.slice(0, 197)}...` : text
 }
 
-/**
- * Whether every database stores the text unchanged. SQLite's driver truncates text at NUL. UTF-8 cannot express half a
- * surrogate pair, so the drivers would silently store U+FFFD instead.
- */
+/** SQLite's driver truncates text at NUL, and drivers silently store U+FFFD for half of a surrogate pair. */
 export function isStorable(text: string): boolean {
   return !text.includes('\0') && text.isWellFormed()
 }
 
-/**
- * Names that differ only in one of these characters can look the same. Joiners and variation selectors are among them.
- */
+/** Names that differ only in one of these, such as joiners and variation selectors, can look the same. */
 const INVISIBLE = /[\p{Default_Ignorable_Code_Point}\u2028\u2029\ufff9-\ufffb]/u
 
-/**
- * Whether a string can be a name. Names decide who runs what, so every database must store and compare them unchanged.
- * Blanks around a name, and control or invisible characters within it, are always mistakes.
- */
+/** Names decide who runs what, so every database must store and compare them unchanged. */
 export function isName(value: unknown, limit: number): value is string {
   return (
     typeof value === 'string' &&
@@ -68,11 +59,7 @@ function codePoint(character: string): string {
   return `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`
 }
 
-/**
- * @param otherwise  the meaning of null, if it is allowed
- * @param unlimited  whether `unlimited` is allowed
- * @throws InvalidInputError when the value is not an integer or is out of range
- */
+/** @param otherwise  the meaning of null, if it is allowed @throws InvalidInputError */
 export function checkedWhole<Value>(
   field: string,
   value: Value,
@@ -91,12 +78,7 @@ export function checkedWhole<Value>(
   return value
 }
 
-/**
- * Reads a time option: milliseconds, or a time span such as `10min`.
- *
- * @returns milliseconds
- * @throws InvalidInputError naming the option
- */
+/** Milliseconds or a time span such as `10min`, in milliseconds. @throws InvalidInputError naming the option */
 export function spanOption(
   field: string,
   value: unknown,
@@ -154,12 +136,7 @@ export function checkedInstant<Value>(field: string, value: Value): Value {
   return value
 }
 
-/**
- * Checks the conditions of a filter. A misspelt or null condition would match everything.
- *
- * @param path  the prefix of condition names in errors
- * @throws InvalidInputError naming the condition
- */
+/** A misspelt or null condition would match everything. @throws InvalidInputError naming it, with `path` before it */
 export function checkedConditions(
   path: string,
   conditions: object,

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto'
 
 /**
- * The fixed amount by which a schedule is shifted within its jitter. It is the same at every elapse and in every
- * process, so a schedule's slots do not move, while many schedules with the same timer are spread out.
+ * Fixed for a schedule, so its slots do not move, while many schedules with the same timer are spread out.
  *
  * @returns milliseconds, at least 0 and less than `jitter`
  */

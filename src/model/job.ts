@@ -30,7 +30,6 @@ export interface Job<Result = unknown>
   readonly result: Result | null
 }
 
-/** A job that this worker has claimed, with everything needed to run and settle it. */
 export interface ClaimedJob extends Job, Omit<Values<typeof CLAIM_COLUMNS>, 'exclusive'> {
   readonly worker: string
   readonly startedAt: Date

@@ -1,7 +1,4 @@
-/**
- * Rules for running a schedule now, and for retrying and cancelling jobs. They are pure: the store calls them while it
- * holds the locks.
- */
+/** Pure rules, which the store calls while it holds the locks. */
 import { ConflictError } from '../errors.ts'
 import { isAhead } from './clock-ahead.ts'
 import { type Job } from './job.ts'
@@ -18,7 +15,6 @@ export interface OpenJob {
   readonly number: number
 }
 
-/** A locked schedule that should run now. */
 export interface ScheduleToRun extends Pick<Schedule, 'id' | 'task' | 'overlap' | 'lastSlot' | 'runCount'> {
   readonly open: OpenJob | null
   /** The number of the schedule's newest run, or 0 if there is none yet. */
@@ -27,14 +23,10 @@ export interface ScheduleToRun extends Pick<Schedule, 'id' | 'task' | 'overlap' 
 
 export interface ManualRun {
   readonly slot: Date
-  /** The number of the run within its schedule. */
   readonly run: number
 }
 
-/**
- * @param now  by the database's clock
- * @throws ConflictError naming the non-final job, unless runs may overlap
- */
+/** @param now  by the database's clock @throws ConflictError naming the non-final job, unless runs may overlap */
 export function runNow(schedule: ScheduleToRun, now: Date): ManualRun {
   const { id, overlap, lastSlot, runCount, open, latestRun } = schedule
   if (open !== null && overlap !== 'allow') throw openJobConflict(`The schedule '${id}' cannot run now`, open)
@@ -50,12 +42,10 @@ function slotOfNow(lastSlot: Date | null, now: Date): Date {
   return new Date(lastSlot.getTime() + 1)
 }
 
-/** The number of the next run; it stops at the largest safe integer. */
 export function nextRunNumber(number: number): number {
   return Math.min(number + 1, Number.MAX_SAFE_INTEGER)
 }
 
-/** A locked job that should run again. */
 export interface JobToRetry extends Pick<Job, 'id' | 'task' | 'state' | 'queue' | 'scheduleId'> {
   /** The overlap policy of the job's schedule, or null if there is no schedule or it was deleted. */
   readonly overlap: Overlap | null
@@ -82,7 +72,6 @@ export function retry(job: JobToRetry): { readonly exclusive: boolean } {
   return { exclusive }
 }
 
-/** The effect of a cancel request on a job, or null if the job is already final. */
 export function cancel({ state }: Pick<Job, 'state'>): 'cancel' | 'request stop' | null {
   if (isFinal(state)) return null
   return state === 'running' ? 'request stop' : 'cancel'

@@ -10,7 +10,6 @@ export function occurrenceId(scheduleId: string, slot: Date): string {
   return uuid(8, slot.getTime(), digest)
 }
 
-/** The last id that this process created. */
 let last: { readonly unixMs: number; readonly bytes: Buffer } = { unixMs: -1, bytes: Buffer.alloc(10) }
 
 /**
@@ -37,10 +36,7 @@ function counted(bytes: Buffer): Buffer {
   return next
 }
 
-/**
- * Whether a string has the form of an occurrence id. No caller may choose such an id for a job, because it might be the
- * id of a schedule's next occurrence.
- */
+/** No caller may choose such an id for a job, because it might be that of a schedule's next occurrence. */
 export function isOccurrenceId(id: string): boolean {
   return /^[\da-f]{8}-[\da-f]{4}-8[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/i.test(id)
 }

@@ -10,7 +10,7 @@ import { ForbiddenError, InvalidInputError } from '../errors.ts'
 import { checkedName, shownInput } from './input.ts'
 import { isUpTo, NAME_LIMIT } from './settings.ts'
 
-/** Restricts a call to the schedules and jobs with this group and this submitter. */
+/** Restricts a call to the schedules and jobs with this group and this submitter; null means any. */
 export interface Owner {
   /** Null means any. */
   readonly group: string | null
@@ -23,10 +23,7 @@ export const ANY_OWNER: Owner = { group: null, submitter: null }
 /** Longer prefixes are hashed, so that every owner keeps at least this much room for its own ids. */
 const LONGEST_PREFIX = NAME_LIMIT / 2
 
-/**
- * The prefix of the ids that an owner chooses: `<submitter>/`, `<group>:/` or `<group>:<submitter>/`; empty for any
- * owner. Two owners never have the same prefix.
- */
+/** `<submitter>/`, `<group>:/` or `<group>:<submitter>/`; empty for any owner, and different for every other owner. */
 export function prefixOf({ group, submitter }: Owner): string {
   if (group === null && submitter === null) return ''
   const name = `${group === null ? '' : `${encoded(group)}:`}${encoded(submitter ?? '')}`
@@ -34,21 +31,14 @@ export function prefixOf({ group, submitter }: Owner): string {
   return `~${createHash('sha256').update(name).digest('hex').slice(0, 32)}/`
 }
 
-/**
- * Percent-encodes blanks, all non-ASCII characters, the characters that separate the parts of a prefix, and the
- * character that marks a hash. decodeURIComponent restores the name.
- */
+/** Encodes blanks, non-ASCII characters and those with a meaning in a prefix. decodeURIComponent restores the name. */
 function encoded(name: string): string {
   return name.replaceAll(/[^!-~]|[%/:~]/gu, (character) =>
     character === '~' ? '%7E' : encodeURIComponent(character),
   )
 }
 
-/**
- * Rejects a value in the field that the scope leaves open, because the row would then also belong to another owner.
- *
- * @throws ForbiddenError
- */
+/** With a value in a field that the scope leaves open, the row would also be another owner's. @throws ForbiddenError */
 export function requireOwnFields(
   owner: Owner,
   given: { readonly group?: string | null | undefined; readonly submitter?: string | null | undefined },
@@ -62,33 +52,22 @@ export function requireOwnFields(
 }
 
 /** The fields that every row of an owner has, regardless of the input. */
-export function ownedSettings({ group, submitter }: Owner): {
-  readonly group?: string
-  readonly submitter?: string
-} {
+export function ownedSettings({ group, submitter }: Owner) {
   return { ...(group !== null && { group }), ...(submitter !== null && { submitter }) }
 }
 
-/** The id that an owner sees for one of its rows. */
 export function shownId(owner: Owner, stored: string): string {
   const prefix = prefixOf(owner)
   return stored.startsWith(prefix) ? stored.slice(prefix.length) : stored
 }
 
-/**
- * The stored ids that an owner may see as `shown`, in order of likelihood. An id that the owner chose has the prefix.
- * Generated ids, and ids that the application chose for a row of this owner, have no prefix.
- */
+/** In order of likelihood: an id that the owner chose has the prefix; generated ids and the application's have none. */
 export function storedIds(owner: Owner, shown: string): readonly string[] {
   const prefix = prefixOf(owner)
   return prefix === '' ? [shown] : [`${prefix}${shown}`, shown]
 }
 
-/**
- * The stored id of a new schedule whose id the caller chose.
- *
- * @throws InvalidInputError when the id is empty, too long, or contains an invalid character
- */
+/** The stored id of a new schedule. @throws InvalidInputError */
 export function newId(owner: Owner, id: string): string {
   const prefix = prefixOf(owner)
   checkedName('id', id, NAME_LIMIT)
@@ -106,11 +85,7 @@ export function isJobId(id: string): boolean {
   return /^\p{ASCII}*$/u.test(id) && !id.endsWith(' ')
 }
 
-/**
- * The stored id of a new job whose id the caller chose.
- *
- * @throws InvalidInputError as for `newId`, and when the id is not ASCII
- */
+/** The stored id of a new job. @throws InvalidInputError as for `newId`, and when the id is not ASCII */
 export function chosenJobId(owner: Owner, id: string): string {
   const stored = newId(owner, id)
   if (!isJobId(id))

@@ -1,7 +1,4 @@
-/**
- * The planner: decides what happens to a schedule now. A pure function of the row, the clock and the schedule's open
- * jobs, without access to the database.
- */
+/** The planner: what happens to a schedule now, as a pure function of its row, the clock and its open jobs. */
 import { type Elapses, elapsesWithin, timer } from '../timer/index.ts'
 import { isAhead } from './clock-ahead.ts'
 import { decide } from './decide.ts'
@@ -50,12 +47,7 @@ export function planEdit(schedule: Plannable, now: Date, open: OpenJobs): Plan |
   return isEdited(schedule) && !isDueByHand ? plan(schedule, { now, open, missedAfterMs: 0 }) : null
 }
 
-/**
- * The elapses of a schedule.
- *
- * @param now  by the database's clock, or an earlier instant to search from
- * @throws CalendarSyntaxError, CronSyntaxError, InvalidTimeSpanError
- */
+/** @param now  by the database's clock, or an earlier instant to search from @throws the errors of `timer` */
 export function elapsesOf(schedule: TimedSchedule, now: Date): Elapses {
   const { id, jitter, starts, ends } = schedule
   const parsed = timer(schedule.timer)
@@ -67,10 +59,7 @@ export function elapsesOf(schedule: TimedSchedule, now: Date): Elapses {
   })
 }
 
-/**
- * If the clock was ahead when the schedule was created, slots before that time also count until all of them have been
- * decided.
- */
+/** If the clock was ahead at the creation, slots before it also count until all of them have been decided. */
 function anchorOf(
   { createdAt: created, nextRunAt = null }: TimedSchedule,
   spanMs: number | null,
@@ -95,7 +84,6 @@ export function planUnsubmittable(planned: Plan, error: string): Plan {
   }
 }
 
-/** The plan with only some of its runs. */
 export function withRuns(planned: Plan, runs: readonly PlannedRun[]): Plan {
   if (runs.length > 0) return { ...planned, runs }
   // No run was created, so no finish will arrive: plan again.
@@ -148,10 +136,7 @@ function isDue(schedule: Plannable, now: Date): boolean {
   return schedule.nextRunAt === null || schedule.nextRunAt <= now
 }
 
-/**
- * After an edit of the definition or of nextRunAt, the schedule is planned from now. The edit itself never causes a
- * run.
- */
+/** An edited schedule is planned from now. The edit itself never causes a run. */
 function planEdited(readable: Readable, circumstances: Circumstances): Plan {
   const { schedule, event } = readable
   const { now } = circumstances
@@ -202,7 +187,6 @@ function planDue(readable: Readable, circumstances: Circumstances): Plan {
     : planSlots(readable, first, circumstances)
 }
 
-/** Decides the slots from `first` to now. */
 function planSlots(readable: Readable, first: Date, circumstances: Circumstances): Plan {
   const { schedule, event, slots } = readable
   const { now, missedAfterMs } = circumstances

@@ -57,7 +57,6 @@ export interface OpenJobs {
 
 export const NO_OPEN_JOBS: OpenJobs = { waiting: 0, blocked: 0, running: 0, retrying: 0 }
 
-/** A slot that becomes a job. */
 export interface PlannedRun {
   readonly slot: Date
   /** The number of slots that were dropped before this one. */
@@ -85,7 +84,6 @@ export interface Plan {
   /** Whether jobs that wait for a retry fail because a new job takes their place. */
   readonly yields: boolean
   readonly nextRunAt: Date | null
-  /** Whether nextRunAt was set manually. */
   readonly isByHand: boolean
   readonly idle: Idle | null
   /** Earlier than before only if the clock was ahead and the schedule is planned again manually. */
@@ -117,7 +115,6 @@ export interface Readable {
   readonly event: Elapses
   /** The elapses that may be due: none after the first if the timer counts from the end of a run. */
   readonly slots: Elapses
-  /** Whether the next run counts from the end of the current one. */
   readonly afterFinish: boolean
 }
 

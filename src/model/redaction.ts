@@ -8,7 +8,6 @@ import { shownInput } from './input.ts'
 
 const REDACTED = '[redacted]'
 
-/** The first part of a `redact` path. */
 export type RedactRoot = 'args' | 'result' | 'progress'
 const ROOTS: readonly RedactRoot[] = ['args', 'result', 'progress']
 
@@ -17,7 +16,6 @@ export type Payload = { readonly [Root in RedactRoot]?: unknown } & {
   readonly truncated?: { readonly [Root in RedactRoot]?: number }
 }
 
-/** The option `redact` of `Kalends.open`: hides values, and finds the secrets in them. */
 export class Redaction {
   readonly #paths: readonly (readonly string[])[]
 
@@ -37,18 +35,12 @@ export class Redaction {
     this.#paths = paths.map((path) => path.split('.'))
   }
 
-  /**
-   * Whether anything is hidden; if a root is given, whether anything below it is. Hidden values must not be searchable,
-   * because a search could reveal a secret letter by letter.
-   */
+  /** Whether anything (below the root) is hidden, and so not searchable: a search could reveal it letter by letter. */
   hides(root?: RedactRoot): boolean {
     return this.#paths.some(([first]) => root === undefined || first === root)
   }
 
-  /**
-   * The secrets of one job or schedule, to hide them in its text. If a value with secrets was left out, the secrets
-   * are unknown, so all of this text is hidden.
-   */
+  /** If a value with secrets was left out, the secrets are unknown, so all text of the job or schedule is hidden. */
   secretsOf(payload: Payload): Secrets {
     if (this.#paths.length === 0) return NO_SECRETS
     const { truncated } = payload
@@ -83,11 +75,7 @@ export class Redaction {
     return isSeen(this.redacted(root, value, this.secretsOf(row()))) ? earlier.hiddenIn(value) : value
   }
 
-  /**
-   * Replaces redacted parts of the input with their stored values.
-   *
-   * @throws InvalidInputError when a redacted part has no stored value
-   */
+  /** Replaces redacted parts with their stored values. @throws InvalidInputError if one has no stored value */
   restored(root: RedactRoot, input: unknown, stored: unknown): unknown {
     const secrets = this.secretsOf({ [root]: stored })
     const known = filled(input, this.redacted(root, stored, secrets), stored, secrets)
@@ -105,11 +93,7 @@ function isPath(path: string): boolean {
   return ROOTS.some((one) => one === root) && keys.every((key) => key !== '')
 }
 
-/**
- * The value with every part that the path names changed. A path also applies to each item of an array.
- *
- * @param change  receives the value that the path names, and its full path
- */
+/** A path also applies to each item of an array. @param change  receives a value and its full path */
 function changedAt(
   value: unknown,
   path: readonly string[],
@@ -126,7 +110,7 @@ function changedAt(
   })
 }
 
-/** The array or the object with its items changed. @param names  new names for some properties of an object */
+/** @param names  new names for some properties of an object */
 function mapped(
   value: object,
   change: (item: unknown, name: string) => unknown,
@@ -173,17 +157,11 @@ function ownProperty(value: unknown, name: string): unknown {
 
 /** Shorter values do not count as secrets, because hiding `1` or `yes` would make text unreadable. */
 const SHORTEST_SECRET = 4
-/**
- * Maximum total number of characters in the secrets of one job. If there are more, the job's text is hidden
- * completely.
- */
+/** Maximum total number of characters in the secrets of one job; beyond it, all of its text is hidden. */
 const MAX_SECRET_CHARACTERS = 65_536
 /** If there are more secrets than this, they are added to the trie before there is a string to search. */
 const MAX_WAITING = 1000
-/**
- * The start of a secret is also redacted if it is at least this long, because drivers, for example, quote only the
- * beginning.
- */
+/** The start of a secret is also redacted if it is this long: drivers, for example, quote only the beginning. */
 const LONG_PREFIX = 64
 
 /** The end of a string that `shortened` has cut. */
@@ -200,16 +178,12 @@ interface Step {
  * tenant, and `replaceAll` is quadratic for strings such as `aaaa…`.
  */
 export class Secrets {
-  /**
-   * Secrets that are not in the trie yet, because most jobs have no text to search. Null if the secrets are unknown, or
-   * too many to search for.
-   */
+  /** Not in the trie yet, because most jobs have no text to search. Null if unknown, or too many to search for. */
   #waiting: string[] | null
   readonly #start: Step = { next: new Map(), isEnd: false }
   /** The number of characters in the trie; a common prefix counts once. */
   #characters = 0
 
-  /** @param waiting  null if unknown */
   constructor(waiting: [] | null) {
     this.#waiting = waiting
   }
@@ -226,7 +200,6 @@ export class Secrets {
     return this.#trie() !== null
   }
 
-  /** The text with each secret replaced by `[redacted]`. */
   hiddenInText(text: string): string {
     const start = this.#trie()
     if (start === null) return REDACTED

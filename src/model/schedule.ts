@@ -16,13 +16,10 @@ export interface Schedule extends SettingValues, Values<typeof SCHEDULE_COLUMNS>
   readonly id: string
   readonly args: unknown
   readonly status: ScheduleStatus
-  /**
-   * `finish`: the schedule is active without a next slot, because the next slot counts from the end of the current run.
-   */
+  /** `finish`: there is no next slot yet, because it counts from the end of the current run. */
   readonly waitingFor: 'finish' | null
 }
 
-/** A schedule as stored; its status follows from `enabled` and `idle`. */
 export interface StoredSchedule
   extends Omit<Schedule, 'status' | 'waitingFor'>,
     Pick<Values<typeof PLAN_COLUMNS>, 'idle'> {}
@@ -43,15 +40,10 @@ export const DEFAULT_SETTINGS: Omit<ScheduleSettings, 'task' | 'timer'> = {
 const STORED = [...SETTING_NAMES, 'declaredBy' as const].toSorted()
 
 /** `status` is computed as in the column of that name. */
-export function stateOf({
-  enabled,
-  idle,
-  retryAt,
-  frozenUntil,
-}: Pick<StoredSchedule, 'enabled' | 'idle' | 'retryAt' | 'frozenUntil'>): Pick<
-  Schedule,
-  'status' | 'waitingFor'
-> {
+export function stateOf(
+  schedule: Pick<StoredSchedule, 'enabled' | 'idle' | 'retryAt' | 'frozenUntil'>,
+): Pick<Schedule, 'status' | 'waitingFor'> {
+  const { enabled, idle, retryAt, frozenUntil } = schedule
   if (!enabled) return { status: 'paused', waitingFor: null }
   const isPlanned = idle === null || idle === 'awaiting-finish'
   const status = isPlanned ? 'active' : idle
@@ -73,7 +65,6 @@ export function settingsHash(schedule: Schedule): string {
   return createHash('sha256').update(JSON.stringify(values)).digest('base64url').slice(0, 22)
 }
 
-/** The settings that differ from the current settings. Args are compared as JSON values. */
 export function changedSettings(
   current: Pick<Schedule, SettingName | 'declaredBy'>,
   wanted: Partial<ScheduleSettings>,

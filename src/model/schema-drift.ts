@@ -1,4 +1,3 @@
-/** Reports tables that do not match this version. Pure. */
 import { type Finding, findings, findingsOfEach, MAX_SUBJECTS } from './diagnosis.ts'
 
 /** The differences between the tables and those that this version needs. */
@@ -13,7 +12,6 @@ export interface SchemaDrift {
   readonly version: string | null
 }
 
-/** The engine name that represents a view. */
 export const VIEW = 'VIEW'
 
 export function schemaFindings({ pending, missing, engines, version }: SchemaDrift): Finding[] {

@@ -19,70 +19,47 @@ interface Common {
 }
 
 /** Without a default, the setting is required. */
-export interface TextSetting extends Common {
-  readonly kind: 'text'
-  /** Maximum number of characters. */
-  readonly most: number
-  /** A name decides who runs what, so it has no surrounding blanks and no invisible characters. */
-  readonly isName?: true
-  readonly default?: string | null
-}
-
-interface WholeSetting extends Common {
-  readonly kind: 'whole'
-  readonly least: number
-  readonly most: number
-  /** Whether `unlimited` is a value: -1 in the column. */
-  readonly unlimited?: true
-  readonly default: number | null
-  /** The default if neither the task nor the schedule sets a value. */
-  readonly taskDefault?: number | null
-}
-
-/** A span in milliseconds; people may also write a time span such as `10min`. */
-interface SpanSetting extends Common {
-  readonly kind: 'span'
-  readonly least: number
-  readonly most: number
-  readonly default: number | null
-  readonly taskDefault?: number | null
-  /** What null means in the settings of a task. */
-  readonly taskOtherwise?: string
-}
-
-interface ChoiceSetting extends Common {
-  readonly kind: 'choice'
-  /** The values and their meanings. */
-  readonly values: Readonly<Record<string, string>>
-  readonly default: string | null
-  readonly taskDefault?: string | null
-}
-
-interface InstantSetting extends Common {
-  readonly kind: 'instant'
-  readonly default: null
-  readonly checked: 'text'
-}
-
-interface FlagSetting extends Common {
-  readonly kind: 'flag'
-  readonly default: boolean
-}
-
-/** JSON text in the row. */
-interface JsonSetting extends Common {
-  readonly kind: 'json'
-  readonly default: string
-}
-
-export type Setting =
-  | TextSetting
-  | WholeSetting
-  | SpanSetting
-  | ChoiceSetting
-  | InstantSetting
-  | FlagSetting
-  | JsonSetting
+export type Setting = Common &
+  (
+    | {
+        readonly kind: 'text'
+        /** Maximum number of characters. */
+        readonly most: number
+        /** A name decides who runs what, so it has no surrounding blanks and no invisible characters. */
+        readonly isName?: true
+        readonly default?: string | null
+      }
+    | {
+        readonly kind: 'whole'
+        readonly least: number
+        readonly most: number
+        /** Whether `unlimited` is a value: -1 in the column. */
+        readonly unlimited?: true
+        readonly default: number | null
+        /** The default if neither the task nor the schedule sets a value. */
+        readonly taskDefault?: number | null
+      }
+    /** In milliseconds; people may also write a time span such as `10min`. */
+    | {
+        readonly kind: 'span'
+        readonly least: number
+        readonly most: number
+        readonly default: number | null
+        readonly taskDefault?: number | null
+        /** What null means in the settings of a task. */
+        readonly taskOtherwise?: string
+      }
+    | {
+        readonly kind: 'choice'
+        /** The values and their meanings. */
+        readonly values: Readonly<Record<string, string>>
+        readonly default: string | null
+        readonly taskDefault?: string | null
+      }
+    | { readonly kind: 'instant'; readonly default: null; readonly checked: 'text' }
+    | { readonly kind: 'flag'; readonly default: boolean }
+    | { readonly kind: 'json'; readonly default: string }
+  )
 
 /**
  * Maximum number of characters in an id, and in the name of a task, a submitter, a group or a declared set. Characters
@@ -299,8 +276,7 @@ export const SETTINGS = {
   priority: {
     kind: 'whole',
     column: 'priority',
-    // Excludes the smallest number of the column, because it cannot be negated and the queue orders by the negated
-    // number.
+    // The queue orders by the negated number, and the smallest number of the column cannot be negated.
     least: -INT,
     most: INT,
     default: 0,

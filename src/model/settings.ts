@@ -2,7 +2,7 @@
 import { picked, type Stored, type Value } from './columns.ts'
 import { type Setting, SETTINGS } from './setting-table.ts'
 
-export { INT, NAME_LIMIT, QUEUE_LIMIT, type Setting, SETTINGS, type TextSetting } from './setting-table.ts'
+export { INT, NAME_LIMIT, QUEUE_LIMIT, type Setting, SETTINGS } from './setting-table.ts'
 
 type Definitions = typeof SETTINGS
 export type SettingName = keyof Definitions
@@ -19,22 +19,12 @@ type GivenValue<Name extends SettingName> = Definitions[Name] extends { kind: 's
   ? StoredValue<Name> | string
   : StoredValue<Name>
 
-/**
- * What happens to a slot while a job of the schedule is not final.
- *
- * @useDeclaredType
- */
+/** What happens to a slot while a job of the schedule is not final. @useDeclaredType */
 export type Overlap = Value<Definitions['overlap']>
-/**
- * What happens after a run has failed permanently.
- *
- * @useDeclaredType
- */
+/** What happens after a run has failed permanently. @useDeclaredType */
 export type OnExhausted = Value<Definitions['onExhausted']>
 /**
- * exponential: the delay doubles with each retry, up to ten times the first delay. fixed: the delay stays the same.
- *
- * @useDeclaredType
+ * exponential: the delay doubles with each retry, up to ten times the first. fixed: it stays the same. @useDeclaredType
  */
 export type RetryBackoff = Value<Definitions['retryBackoff']>
 
@@ -43,7 +33,6 @@ export type SettingValues = {
   readonly [Name in keyof Definitions as Name extends 'args' ? never : Name]: StoredValue<Name>
 }
 
-/** The settings of a job as read from a row, without args. */
 export type JobSettingValues = {
   readonly [Name in keyof Definitions as Name extends Exclude<JobSettingName, 'args'>
     ? Name
@@ -66,7 +55,6 @@ export type SettingOptions = Options<OptionName> & {
   readonly [Name in keyof Definitions as Name extends 'timer' ? Name : never]: string
 }
 
-/** The settings of a job as people write them. */
 export type JobSettingOptions = Options<JobSettingName & OptionName>
 
 /** The policy as people write it for a task. */
@@ -88,7 +76,6 @@ export const UNLIMITED = -1
 /** Maximum `delay` of a job: ten years. */
 export const LONGEST_DELAY_MS = 3650 * 86_400_000
 
-/** All settings in the order of the table. */
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Object.keys returns plain strings
 export const SETTING_NAMES = Object.keys(SETTINGS) as SettingName[]
 
@@ -119,7 +106,6 @@ export const POLICY_NAMES = SETTING_NAMES.filter((name) => isPolicy(name))
 export const JOB_SETTING_NAMES = SETTING_NAMES.filter((name) => isOfJobs(name))
 export const JOB_SETTINGS = picked(SETTINGS, JOB_SETTING_NAMES)
 
-/** The default values for a new schedule or job. */
 export function defaultsOf<Name extends OptionName>(names: readonly Name[]): Pick<SettingValues, Name> {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- each value is the default of its setting
   return Object.fromEntries(names.map((name) => [name, settingOf(name).default])) as Pick<SettingValues, Name>

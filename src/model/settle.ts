@@ -12,11 +12,7 @@ interface Spread {
   readonly delayFactor?: number
 }
 
-/**
- * A factor between 0.9 and 1.1, so that a burst of failures is not retried in the same millisecond.
- *
- * @param random  from 0 to 1
- */
+/** Spreads the retries of a burst of failures. @param random  from 0 to 1 @returns a factor from 0.9 to 1.1 */
 export function spreadFactor(random: number): number {
   return 0.9 + random * 0.2
 }
@@ -28,7 +24,6 @@ export type AttemptEnd =
       /** The attempt's secrets, which are hidden in events. */
       readonly secrets?: Secrets | undefined
     }
-  /** The handler threw. */
   | ({ readonly kind: 'error'; readonly error: string; readonly permanent: boolean } & Spread)
   | ({ readonly kind: 'timeout'; readonly error: string } & Spread)
   /** Another worker took over the job. The attempt counts as failed, and the job is retried immediately. */
@@ -45,7 +40,6 @@ export type AttemptEnd =
 
 /** The state of a job after an attempt: it is final, or waits for its next attempt. */
 export type JobOutcome = {
-  /** The attempt's secrets, if they are known. */
   readonly secrets?: Secrets | undefined
 } & (
   | {
@@ -63,11 +57,9 @@ export type JobOutcome = {
     }
 )
 
-/** A locked job whose attempt has ended. */
 export interface LockedJob {
   /** The number of the attempt that ended, starting at 1. */
   readonly attempt: number
-  /** Whether someone asked to cancel the job. */
   readonly stopRequested: boolean
   /** The timer of the job's schedule, or null if there is none. */
   readonly timer: string | null
@@ -157,13 +149,9 @@ export function withoutTexts(end: AttemptEnd, reason: string): AttemptEnd {
 }
 
 /**
- * Decides how finished runs change the plan of their schedule.
- *
  * @param schedule  with its counters after these runs
  * @param failed  whether one of the runs failed permanently
  * @param open  how many of its jobs are not final after these runs
- * @param now  by the database's clock
- * @returns the changes to the schedule, or null if there is none
  */
 export function finish(
   schedule: Plannable,
@@ -172,8 +160,7 @@ export function finish(
   now: Date,
 ): Pick<StoredSchedule, 'nextRunAt' | 'idle'> | null {
   const { idle } = schedule
-  // An edited schedule is planned from now in any case. A schedule that is paused, or idle for another reason, stays
-  // so.
+  // An edited schedule is planned from now in any case; a paused or otherwise idle one stays so.
   if (isEdited(schedule) || !schedule.enabled) return null
   if (idle === 'dead' || idle === 'invalid' || idle === 'retired') return null
   // This also applies after the last slot, because `dead` takes precedence over `done`.

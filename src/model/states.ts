@@ -1,14 +1,8 @@
-/** Every list of words that columns contain, each defined once. */
-
 export const OPEN_STATES = ['waiting', 'blocked', 'running', 'external'] as const
 export const FINAL_STATES = ['success', 'failed', 'cancelled', 'skipped'] as const
 export const JOB_STATES = [...OPEN_STATES, ...FINAL_STATES] as const
 
-/**
- * How a job ended. skipped: the slot did not become a run.
- *
- * @useDeclaredType
- */
+/** How a job ended. skipped: the slot did not become a run. @useDeclaredType */
 export type FinalState = (typeof FINAL_STATES)[number]
 /**
  * waiting, blocked, running and external are not final. A retry is waiting with attempt > 0. external: the job was
@@ -23,11 +17,7 @@ export function isFinal(state: JobState): state is FinalState {
 }
 
 export const SKIP_REASONS = ['overlap', 'missed', 'frozen', 'max-runs', 'unsubmittable'] as const
-/**
- * Why a slot did not become a run.
- *
- * @useDeclaredType
- */
+/** Why a slot did not become a run. @useDeclaredType */
 export type SkipReason = (typeof SKIP_REASONS)[number]
 
 /**
@@ -68,17 +58,9 @@ export type ScheduleStatus = (typeof STATUSES)[number]
 
 /** The outcomes of attempts that have their own row. A success has none, because its job stores it. */
 export const STORED_OUTCOMES = ['failed', 'timeout', 'cancelled', 'released', 'snoozed', 'lost'] as const
-/**
- * The outcome of an attempt that did not succeed.
- *
- * @useDeclaredType
- */
+/** The outcome of an attempt that did not succeed. @useDeclaredType */
 export type StoredOutcome = (typeof STORED_OUTCOMES)[number]
 
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
-/**
- * The level of a line in a job's log.
- *
- * @useDeclaredType
- */
+/** The level of a line in a job's log. @useDeclaredType */
 export type LogLevel = (typeof LOG_LEVELS)[number]

@@ -36,10 +36,7 @@ export interface Task<Input = unknown, Args = Input, Result = unknown> {
 export interface TaskOptions<Input, Args, Result = unknown> extends PolicyOptions {
   /** Checks and converts the arguments: any Standard Schema (zod, valibot, arktype, …). */
   readonly args?: StandardSchema<Input, Args>
-  /**
-   * Checks the return value of the handler, and determines its type for callers that wait. The original value is stored
-   * as JSON.
-   */
+  /** Checks the handler's return value, which is stored as it is, and determines its type for callers that wait. */
   readonly result?: StandardSchema<Result, unknown>
   /** Maximum number of concurrent runs in one worker; default: limited only by the worker's concurrency. */
   readonly concurrency?: number
@@ -65,11 +62,7 @@ export function isBuiltInTask(name: string): boolean {
 
 const TASK_OPTIONS = ['args', 'result', 'concurrency', ...POLICY_NAMES]
 
-/**
- * Defines a task.
- *
- * @throws InvalidInputError when the name or an option is invalid
- */
+/** Defines a task. @throws InvalidInputError when the name or an option is invalid */
 export function task<Input = AnyArgs, Args = Input, Result = unknown>(
   name: string,
   options: TaskOptions<Input, Args, Result> = {},
@@ -116,8 +109,6 @@ export function runPolicy(options: PolicyOptions): Partial<RunPolicy> {
 export const DEFAULT_ARGS_LIMIT = 262_144
 
 /**
- * Checks arguments against the task's schema before they are stored.
- *
  * @param limit  maximum size of the JSON text in bytes
  * @returns the JSON text to store: the input itself, not the schema's output
  * @throws InvalidInputError with the schema's issues, or when the value is not JSON or is too large
@@ -164,9 +155,7 @@ function notMatching(
   )
 }
 
-/**
- * MariaDB rejects JSON that is nested 32 levels deep; MySQL rejects more than 100 levels, and SQLite more than 1000.
- */
+/** MariaDB rejects JSON that is nested 32 levels deep, MySQL more than 100 levels, and SQLite more than 1000. */
 const MAX_JSON_LEVELS = 31
 
 /**

@@ -3,9 +3,7 @@ import { decide } from './decide.ts'
 import { type DueSlots, dueSlots, justBefore, onlySlot } from './due-slots.ts'
 import { type Circumstances, laterOf, type Plan, type Readable, withNextRun } from './planning.ts'
 
-/**
- * Whether all slots that a manual run has passed became due during freezes; if so, the run represents none of them.
- */
+/** Whether all slots that a manual run has passed became due during freezes; the run then represents none of them. */
 export function wereFrozen(
   { schedule: { nextRunAt, frozenUntil }, event, afterFinish }: Readable,
   lastSlot: Date,
@@ -24,7 +22,6 @@ export function wereFrozen(
   return parts.some(({ isFrozen }) => isFrozen)
 }
 
-/** The end of the active freeze, or null if there is none. */
 export function endOfFreeze({ now, freezes = [] }: Circumstances): Date | null {
   const ends = freezes.flatMap(({ from, until }) => (from <= now && until > now ? [until.getTime()] : []))
   return ends.length === 0 ? null : new Date(Math.max(...ends))
@@ -53,10 +50,7 @@ export function partsOf(first: Date, heldUntil: Date | null, { now, freezes = []
   return [...parts, { end: now, isFrozen: false }]
 }
 
-/**
- * Slots in a freeze are skipped, except for a one-off and a manual run. Slots before and after it are decided as after
- * a downtime.
- */
+/** A freeze skips slots, except a one-off and a manual run. Those before and after it are decided as after downtime. */
 export function planThawed(
   readable: Readable,
   first: Date,
@@ -78,7 +72,6 @@ export function planThawed(
     slot = slots.next(due.last)
   }
   const last = found.at(-1)?.last ?? first
-  // The newest slots of all parts.
   const kept = found.flatMap((due) => (due.isFrozen ? [] : due.kept)).slice(-Math.max(1, schedule.catchUp))
   const skips = found.flatMap((due) => {
     const left = due.isFrozen ? due.kept : due.kept.filter((at) => !kept.includes(at))

@@ -1,5 +1,3 @@
-/** Decides which version of Kalends may use the tables. Pure. */
-
 import { VERSION } from '../generated/version.ts'
 
 /** Why this version cannot use the tables and what to do, or null if it can. */
@@ -8,7 +6,6 @@ export function versionProblem(needed: string | null, own: string = VERSION): st
   return `The tables need Kalends ${needed} or later, and this is ${own}: upgrade this process`
 }
 
-/** The newest of the given versions, or null if the list is empty. */
 export function newest(versions: readonly string[]): string | null {
   return versions.reduce<string | null>(
     (found, version) => (found === null || isOlder(found, version) ? version : found),

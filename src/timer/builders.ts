@@ -1,4 +1,3 @@
-/** Functions that check their input and return timer text. */
 import { asInput, InvalidInputError } from '../errors.ts'
 import { spanText } from '../duration.ts'
 import { timeSpan } from './span.ts'

@@ -1,4 +1,3 @@
-/** Checks a timer before it is stored, and returns its meaning, its next elapses, and warnings. */
 import { calendar, CalendarSyntaxError } from '../calendar/index.ts'
 import { InvalidInputError } from '../errors.ts'
 import { whole } from './builders.ts'
@@ -55,11 +54,7 @@ export interface CheckOptions {
   readonly anchor?: Date | undefined
 }
 
-/**
- * Checks a timer, and returns the error or the meaning of the timer.
- *
- * @throws InvalidInputError only when an option is invalid
- */
+/** Returns the error or the meaning of a timer. @throws InvalidInputError only when an option is invalid */
 export function checkTimer(text: string, options: CheckOptions = {}): TimerCheck {
   const { after = new Date(), limit = 5, anchor = after } = options
   checkOptions(after, limit, anchor)

@@ -1,13 +1,10 @@
-/** The effects of a zone's clock changes (daylight saving time) on a timer. */
 import { calendar } from '../calendar/index.ts'
 import type { Zone } from '../calendar/zone.ts'
 import { findZone } from '../calendar/zone-names.ts'
 import { cronEvents } from './cron.ts'
-import type { Elapses, Timer } from './elapses.ts'
-import { union } from './union.ts'
+import { type Elapses, type Timer, union } from './elapses.ts'
 import { two } from './words-values.ts'
 
-/** A change to a zone's clock. */
 export interface ClockChange {
   readonly at: Date
   /** Positive: set forward. */
@@ -16,12 +13,10 @@ export interface ClockChange {
   readonly wall: Date
 }
 
-/** How far ahead to search for clock changes. */
 const HORIZON_MS = 400 * 86_400_000
 /** Maximum number of skipped or repeated times that are counted. */
 const MAX_COUNTED = 100
 
-/** The clock changes of a zone in the 400 days after an instant. */
 export function clockChanges(zone: string, after: Date): ClockChange[] {
   if (zone === 'UTC') return []
   const clock = zoneOf(zone)
@@ -51,8 +46,8 @@ export function clockChanges(zone: string, after: Date): ClockChange[] {
 export function clockWarning(of: Timer, { at, shiftMs, wall }: ClockChange, after: Date): string | null {
   if (of.kind !== 'calendar' && of.kind !== 'cron') return null
   const times = unchangedTimes(of)
-  const [from, to] = [Math.min(0, shiftMs), Math.max(0, shiftMs)].map((ms) => new Date(wall.getTime() + ms))
-  if (from === undefined || to === undefined) return null
+  const shifted = new Date(wall.getTime() + shiftMs)
+  const [from, to] = shiftMs > 0 ? [wall, shifted] : [shifted, wall]
   const affected = between(times, from, to)
   const [first] = affected
   const last = affected.at(-1)
@@ -60,7 +55,7 @@ export function clockWarning(of: Timer, { at, shiftMs, wall }: ClockChange, afte
   // When the clock goes back past midnight, the previous day ends at 24:00.
   const shown =
     shiftMs < 0 && wall.getUTCHours() + wall.getUTCMinutes() === 0 ? '24:00' : clockText(wall, from)
-  const change = `from ${shown} to ${clockText(new Date(wall.getTime() + shiftMs), from)}`
+  const change = `from ${shown} to ${clockText(shifted, from)}`
   const set = `The clock of ${of.zone} is set ${shiftMs > 0 ? 'forward' : 'back'} on ${dayText(from)} ${change}`
   if (shiftMs > 0) {
     return goesOn(of, times, at, first)
@@ -69,8 +64,7 @@ export function clockWarning(of: Timer, { at, shiftMs, wall }: ClockChange, afte
   }
   const later = times.next(last)
   const rest = later === null ? Infinity : later.getTime() - last.getTime()
-  // Whether the interval from the last occurrence before the change to the first one after it is at least as long as
-  // usual.
+  // Whether the times before and after the change are at least as far apart as usual.
   const regular = first.getTime() - shiftMs - last.getTime() >= rest
   if (of.kind === 'cron') return regular ? null : `${set}: the timer elapses ${named(affected)} both times.`
   if (of.next(after) === null) return null
@@ -106,14 +100,10 @@ function between(times: Elapses, from: Date, to: Date): Date[] {
 
 /** `at 02:30`, `at 02:00 and 02:30`, or `at its 60 times from 02:00 to 02:59`. */
 function named(times: readonly Date[]): string {
-  const [first, second] = times
-  const last = times.at(-1)
-  if (first === undefined || last === undefined) return 'nothing'
-  const text = (time: Date) => clockText(time, first)
-  if (times.length === 1) return `at ${text(first)}`
-  if (times.length === 2 && second !== undefined) return `at ${text(first)} and ${text(second)}`
-  if (times.length >= MAX_COUNTED) return `at its many times from ${text(first)} on`
-  return `at its ${times.length} times from ${text(first)} to ${text(last)}`
+  const shown = times.map((time) => clockText(time, times[0] ?? time))
+  if (shown.length < 3) return `at ${shown.join(' and ')}`
+  if (shown.length >= MAX_COUNTED) return `at its many times from ${shown[0]} on`
+  return `at its ${shown.length} times from ${shown[0]} to ${shown.at(-1)}`
 }
 
 /** `02:30`; with seconds and the day only if needed. */

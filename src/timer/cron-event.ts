@@ -1,7 +1,8 @@
 /** Finds the calendar event that has the same meaning as a cron expression in one of the many cron dialects. */
 import { calendar } from '../calendar/index.ts'
+import { ranges } from '../calendar/format.ts'
 import { SHORT_WEEKDAYS } from '../calendar/spec.ts'
-import { ranges } from './words-values.ts'
+import type { CronProblem } from './error.ts'
 
 /** The five fields of each macro, and the calendar event with the same name. */
 export const MACROS: ReadonlyMap<string, readonly [fields: string, event: string]> = new Map([
@@ -32,14 +33,10 @@ const DAY: CronField = { name: 'day of the month', low: 1, high: 31, unit: 'd' }
 const MONTH: CronField = { name: 'month', low: 1, high: 12, names: MONTHS }
 const WEEKDAY: CronField = { name: 'day of the week', low: 0, high: 6, names: WEEKDAYS }
 const YEAR: CronField = { name: 'year', low: 1970, high: 2199 }
-/** The five fields of crontab. */
 export const CRON_FIELDS: readonly CronField[] = [MINUTE, HOUR, DAY, MONTH, WEEKDAY]
 
 /** At most one of the two is set: a single calendar event, else five POSIX fields. */
-interface Instead {
-  readonly calendarEvent: string | null
-  readonly fields: string | null
-}
+type Instead = Pick<CronProblem, 'calendarEvent' | 'fields'>
 
 const NOTHING: Instead = { calendarEvent: null, fields: null }
 
@@ -89,10 +86,7 @@ function fieldsOf(words: readonly string[]) {
   return { seconds, minute, hour, day, month, weekday, years }
 }
 
-/**
- * The calendar event of five to seven fields; its days match both the day of the month and the day of the week. Null
- * if there is none.
- */
+/** The event of five to seven fields whose days match both the day of the month and the weekday, or null. */
 export function eventOf(words: readonly string[]): string | null {
   const fields = fieldsOf(words)
   if (fields === null) return null
@@ -118,12 +112,13 @@ export function eventOf(words: readonly string[]): string | null {
 function posixOf(fields: NonNullable<ReturnType<typeof fieldsOf>>): string | null {
   const { seconds, minute, hour, day, month, weekday, years } = fields
   if (seconds !== '0' || years !== '*') return null
+  const week = weekdayValues(weekday)
   const posix = [
     posixField(minute, MINUTE),
     posixField(hour, HOUR),
-    isAny(day) ? '*' : posixField(day, DAY),
+    posixField(day, DAY),
     posixField(month, MONTH),
-    isAny(weekday) ? '*' : posixWeekdays(weekday),
+    week && numberRanges(week),
   ]
   return posix.includes(null) ? null : posix.join(' ')
 }
@@ -134,11 +129,6 @@ function posixField(text: string, limits: CronField): string | null {
   if (ranges.includes(null)) return null
   const values = new Set(ranges.flatMap((range) => (range === null ? [] : valuesOf(range, limits))))
   return numberRanges(values)
-}
-
-function posixWeekdays(text: string): string | null {
-  const values = weekdayValues(text)
-  return values === null ? null : numberRanges(values)
 }
 
 /** `1-5,7` */

@@ -29,13 +29,11 @@ import {
 } from './cron-event.ts'
 import { CronSyntaxError, InvalidTimeSpanError } from './error.ts'
 import { timeSpan } from './span.ts'
-import type { TimerSpec } from './elapses.ts'
-import { union } from './union.ts'
+import { type TimerSpec, union } from './elapses.ts'
 
 const ITEM = /^(\*(?=\/)|\d{1,2}(?!\/))(?:-(\d{1,2}))?(?:\/(\d{1,2}))?$/u
 const POSIX_ITEM = /^(\d{1,2})(?:-(\d{1,2}))?$/u
 
-/** A word of the expression, and its offset. */
 interface Word {
   readonly text: string
   readonly at: number
@@ -48,7 +46,6 @@ type Refuse = (field: string, word: Word, problem: string) => never
 /** `crontab` is `cron` as daemons read it, where both days must match if one of them starts with a star. */
 type Dialect = 'cron' | 'cron!' | 'crontab'
 
-/** A parsed expression. */
 interface Expression {
   /** The fields in normal form. */
   readonly fields: string
@@ -57,10 +54,7 @@ interface Expression {
   readonly events: readonly string[]
 }
 
-/**
- * @param text  five fields or a macro, and optionally a zone
- * @throws CronSyntaxError naming the field, the reason, and the equivalent calendar event
- */
+/** @param text  five fields or a macro, and optionally a zone @throws CronSyntaxError */
 export function cron(text: string, dialect: 'cron' | 'cron!'): TimerSpec {
   const { fields, zone, events } = expression(text, dialect)
   const suffix = zone === undefined ? '' : ` ${zone}`
@@ -231,7 +225,6 @@ function problemOf(item: string, { name, low, high, names, unit }: CronField, st
   return `must be a number from ${low} to ${high}${named}, a range or *`
 }
 
-/** The normalised name of a zone, or undefined if there is none. */
 function zoneNamed(word: string): string | undefined {
   return /^utc$/iu.test(word) ? 'UTC' : findZone(word)?.name
 }

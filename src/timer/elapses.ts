@@ -15,13 +15,20 @@ export interface Timer extends Elapses {
   readonly zone: string
   /** The span in milliseconds for `every …`, otherwise null. */
   readonly spanMs: number | null
-  /**
-   * The timer's elapses for one schedule.
-   *
-   * @param anchor  the start of the slots of `every`: the time at which the schedule was created
-   */
+  /** For one schedule. @param anchor  the start of the slots of `every`: the time at which it was created */
   elapses(anchor: Date): Elapses
 }
 
 /** The parts that each kind of timer defines. */
 export type TimerSpec = Omit<Timer, keyof Elapses>
+
+export function union(events: readonly Elapses[]): Elapses {
+  return {
+    next: (after) => sorted(events.map((event) => event.next(after))).at(0) ?? null,
+    previous: (at) => sorted(events.map((event) => event.previous(at))).at(-1) ?? null,
+  }
+}
+
+function sorted(found: readonly (Date | null)[]): Date[] {
+  return found.filter((date) => date !== null).toSorted((one, other) => one.getTime() - other.getTime())
+}

@@ -9,12 +9,7 @@ const LAST_INSTANT = Date.UTC(2200, 0, 1) - 1
 const BY_CALENDAR =
   "write a calendar event, such as 'monthly', 'quarterly', 'yearly' or '*-*-15 09:00', or a number of days"
 
-/**
- * `every <span>`: the n-th slot is n spans after the anchor.
- *
- * @param text  a time span of systemd.time(7)
- * @throws InvalidTimeSpanError
- */
+/** `every <span>`: the n-th slot is n spans after the anchor. @throws InvalidTimeSpanError */
 export function every(text: string): TimerSpec {
   const spanMs = positiveSpan(text)
   return {

@@ -1,8 +1,6 @@
 import { InvalidTimeSpanError } from './error.ts'
 
-/**
- * The length of each unit of systemd.time(7) in milliseconds; a year is 365.25 days, and a month is a twelfth of that.
- */
+/** The units of systemd.time(7) in milliseconds; a year is 365.25 days, and a month is a twelfth of that. */
 const UNITS: ReadonlyMap<string, number> = new Map(
   (
     [

@@ -1,4 +1,3 @@
-/** Describes the days of a calendar event in words. */
 import { WEEKDAYS } from '../calendar/spec.ts'
 import { enumeration, joinedRuns, listed, numbers, single, type Values } from './words-values.ts'
 
@@ -14,18 +13,6 @@ export interface DateSets {
   readonly months: Values
   readonly days: Values
   readonly fromEnd: boolean
-}
-
-export function weekdayNumbers(names: string): readonly number[] | null {
-  if (names === '') return null
-  return names.split(',').flatMap((item) => {
-    const [first = '', last = first] = item.split('..')
-    return range(weekdayNumber(first), weekdayNumber(last))
-  })
-}
-
-function weekdayNumber(name: string): number {
-  return WEEKDAYS.findIndex((weekday) => weekday.startsWith(name))
 }
 
 /** Empty means every day. */
@@ -70,14 +57,10 @@ function weekdayNames(chosen: readonly number[], name: string): string {
 /** Which occurrences of a weekday in the month these days are: `first` to `fifth`, or `last`. */
 function whichOfMonth(days: readonly number[], fromEnd: boolean): string | null {
   const [first = 0] = days
-  const last = days.at(-1) ?? 0
-  if (last - first !== days.length - 1) return null
-  if (fromEnd) {
-    if (first % 7 !== 1 || last !== first + 6) return null
-    return nameFromEnd((first + 6) / 7)
-  }
-  if (first % 7 !== 1 || last !== Math.min(first + 6, 31)) return null
-  return ORDINALS[(first - 1) / 7] ?? null
+  const length = fromEnd ? 7 : Math.min(7, 32 - first)
+  if (first % 7 !== 1 || days.length !== length || !isRange(days)) return null
+  const number = (first + 6) / 7
+  return fromEnd ? nameFromEnd(number) : (ORDINALS[number - 1] ?? null)
 }
 
 /** `in 2026 and 2028`, `from 2026 to 2030` */
@@ -91,9 +74,7 @@ function inMonths(months: readonly number[]): string {
   return rangeOfMonths(months) ?? `in ${monthNames(months)}`
 }
 
-/**
- * @param day  the text says so if some of the months may lack this day; 32 stands for a day that any month may lack
- */
+/** @param day  the text says if some of the months may lack this day; 32 stands for one that any month may lack */
 function ofMonths(months: Values, day: number): string {
   const isMissing = (months ?? [2]).some((month) => day > (MONTH_LENGTHS[month - 1] ?? 0))
   const range = months === null ? '' : rangeOfMonths(months)
@@ -104,10 +85,8 @@ function ofMonths(months: Values, day: number): string {
 
 /** `from January to March`; null if there are few months, or they are not consecutive. */
 function rangeOfMonths(months: readonly number[]): string | null {
-  const [first = 1] = months
-  const last = months.at(-1) ?? 1
-  if (months.length < 3 || last - first !== months.length - 1) return null
-  return `from ${MONTHS[first - 1]} to ${MONTHS[last - 1]}`
+  if (!isRange(months)) return null
+  return `from ${MONTHS[(months[0] ?? 1) - 1]} to ${MONTHS[(months.at(-1) ?? 1) - 1]}`
 }
 
 function monthNames(months: readonly number[]): string {
@@ -144,8 +123,4 @@ function nameFromEnd(position: number): string {
 function ordinal(day: number): string {
   const ending = day > 10 && day < 14 ? 'th' : (['th', 'st', 'nd', 'rd'][day % 10] ?? 'th')
   return `${day}${ending}`
-}
-
-function range(first: number, last: number): number[] {
-  return Array.from({ length: last - first + 1 }, (_, index) => first + index)
 }

@@ -1,15 +1,18 @@
-/** Describes the time of day of a calendar event in words. */
-import { enumeration, items, numbers, runsOf, single, two, type Values, values } from './words-values.ts'
+import { isEverySecond, runsOf } from '../calendar/format.ts'
+import { type Items, NO_END, SECOND } from '../calendar/spec.ts'
+import { enumeration, numbers, single, two, type Values, values } from './words-values.ts'
 
 /** Maximum number of times per day that are listed. */
 const MAX_LISTED = 8
+const MINUTE = 60 * SECOND
 /** Maximum number of runs of consecutive hours whose first and last times are listed. */
 const MAX_RUNS = 3
 
-export function timeWords(hours: Values, minutes: Values, secondField: string): string {
-  if (secondField === '00') return hours === null ? ofEveryHour(minutes) : ofHours(hours, minutes)
+export function timeWords(hours: Values, minutes: Values, secondItems: Items): string {
+  const seconds = expanded(secondItems)
+  if (single(seconds) === 0) return hours === null ? ofEveryHour(minutes) : ofHours(hours, minutes)
   const [hour, minute] = [single(hours), single(minutes)]
-  const every = secondField === '*' || secondField === '00..59' ? 1 : evenStep(secondField)
+  const every = evenSeconds(secondItems)
   if (every !== null) {
     const words = every === 1 ? 'every second' : `every ${every} seconds`
     if (hours === null && minutes === null) return words
@@ -19,24 +22,28 @@ export function timeWords(hours: Values, minutes: Values, secondField: string): 
     }
     return `${words} during ${minutes === null && hours !== null ? hourWords(hours) : `${minuteOf(minutes)}${hourOf(hours, minutes)}`}`
   }
-  // Fractions are not expanded, because there may be millions in a minute.
-  const seconds = /\.\d/u.test(secondField) ? null : values(secondField, 59)
-  if (hours !== null && minutes !== null) {
-    const shown = /^\d\d(?:\.\d+)?$/u.test(secondField)
-      ? [secondField.replace(/(\.\d*?)0+$/u, '$1')]
-      : seconds?.map(two)
-    if (shown !== undefined && hours.length * minutes.length * shown.length <= MAX_LISTED)
-      return `at ${enumeration(clockTimes(hours, minutes).flatMap((time) => shown.map((second) => `${time}:${second}`)))}`
+  if (hours !== null && minutes !== null && seconds !== null) {
+    if (hours.length * minutes.length * seconds.length <= MAX_LISTED)
+      return `at ${enumeration(clockTimes(hours, minutes).flatMap((time) => seconds.map((second) => `${time}:${two(second)}`)))}`
   }
-  const several = /[^\d.]|\.\./u.test(secondField) ? 's' : ''
-  const list = seconds === null ? fractionWords(secondField) : numbers(seconds)
+  const several = single(seconds) === null ? 's' : ''
+  const list = seconds === null ? fractionWords(secondItems) : numbers(seconds)
   return `at second${several} ${list} of ${minuteOf(minutes)}${hourOf(hours, minutes)}`
 }
 
-/** The `10` of `00/10`, if it divides the minute evenly. */
-function evenStep(secondField: string): number | null {
-  const step = Number(/^00\/([\d.]+)$/u.exec(secondField)?.[1])
-  return Number.isInteger(60_000_000 / Math.round(step * 1_000_000)) ? step : null
+/** Lists and ranges of fractions are not expanded, because there may be millions in a minute. */
+function expanded(items: Items): Values {
+  const isSingle = items?.length === 1 && items[0]?.step === 0
+  const isWhole = items?.every(({ start, step }) => start % SECOND === 0 && step % SECOND === 0)
+  return isSingle || isWhole ? values(items, 59, SECOND) : null
+}
+
+/** The step in seconds, if it divides the whole minute evenly. */
+function evenSeconds(items: Items): number | null {
+  if (isEverySecond(items)) return 1
+  const [item, another] = items ?? []
+  if (item?.start !== 0 || another !== undefined || MINUTE % item.step !== 0) return null
+  return item.end === NO_END || item.end + item.step === MINUTE ? item.step / SECOND : null
 }
 
 function minuteOf(minutes: Values): string {
@@ -53,18 +60,13 @@ function hourWords(hours: readonly number[]): string {
   return `${hours.length === 1 ? 'hour' : 'hours'} ${numbers(hours)}`
 }
 
-function fractionWords(field: string): string {
-  return enumeration(
-    items(field).map(({ first, last, step }) => {
-      const range = last === undefined ? `${trimmed(first)} and on` : `${trimmed(first)} to ${trimmed(last)}`
-      if (first === last) return trimmed(first)
-      return `${range} (in steps of ${trimmed(step)})`
-    }),
-  )
-}
-
-function trimmed(number: string | number): string {
-  return String(Number(number))
+function fractionWords(items: Items): string {
+  const words = (items ?? []).map(({ start, end, step }) => {
+    const first = String(start / SECOND)
+    if (step === 0) return first
+    return `${first} ${end === NO_END ? 'and on' : `to ${end / SECOND}`} (in steps of ${step / SECOND})`
+  })
+  return enumeration(words)
 }
 
 function ofEveryHour(minutes: Values): string {

@@ -1,4 +1,5 @@
-/** Parses the fields of a normalised calendar event into their allowed values, and describes such values in words. */
+import { ranges } from '../calendar/format.ts'
+import { type Items, NO_END } from '../calendar/spec.ts'
 
 /** The allowed values in ascending order; null means any value. */
 export type Values = readonly number[] | null
@@ -9,27 +10,17 @@ export function restricted(of: Values, all: number): Values {
 }
 
 /** @param end  where an open repetition ends: the largest value, or 1 if days count down to the last day */
-export function values(field: string, end: number): Values {
-  if (field === '*') return null
+export function values(items: Items, end: number, unit = 1): Values {
+  if (items === null) return null
   const found = new Set<number>()
-  for (const { first, last = end, step } of items(field)) {
-    if (last < first) for (let value = first; value >= last; value -= step) found.add(value)
+  for (const item of items) {
+    const [first, step] = [item.start / unit, item.step / unit]
+    const last = item.end === NO_END ? end : item.end / unit
+    if (step === 0) found.add(first)
+    else if (last < first) for (let value = first; value >= last; value -= step) found.add(value)
     else for (let value = first; value <= last; value += step) found.add(value)
   }
   return [...found].toSorted((a, b) => a - b)
-}
-
-/** The items of a list; `last` is undefined when the repetition is open. */
-export function items(field: string): { first: number; last: number | undefined; step: number }[] {
-  return field.split(',').map((item) => {
-    const [, first, last, step] = /^([\d.]*?\d)(?:\.\.([\d.]+))?(?:\/([\d.]+))?$/u.exec(item) ?? []
-    const open = last === undefined && step !== undefined
-    return {
-      first: Number(first),
-      last: last !== undefined ? Number(last) : open ? undefined : Number(first),
-      step: Number(step ?? 1),
-    }
-  })
 }
 
 export function numbers(of: readonly number[]): string {
@@ -49,24 +40,6 @@ export function joinedRuns(of: readonly number[], name: (value: number) => strin
   return enumeration(ranges(of, name, ' to '))
 }
 
-/** Describes ascending values; more than two consecutive values become a range. */
-export function ranges(of: readonly number[], name: (value: number) => string, separator: string): string[] {
-  return runsOf(of).flatMap((run) =>
-    run.length > 2 ? [`${name(run[0] ?? 0)}${separator}${name(run.at(-1) ?? 0)}`] : run.map(name),
-  )
-}
-
-/** Groups ascending values into runs of consecutive values. */
-export function runsOf(values: readonly number[]): readonly (readonly number[])[] {
-  const runs: number[][] = []
-  for (const value of values) {
-    const run = runs.at(-1)
-    if (run?.at(-1) === value - 1) run.push(value)
-    else runs.push([value])
-  }
-  return runs
-}
-
 export function enumeration(parts: readonly string[]): string {
   return parts.length < 2 ? (parts[0] ?? '') : `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`
 }
@@ -75,7 +48,7 @@ export function single(of: Values): number | null {
   return of?.length === 1 ? (of[0] ?? null) : null
 }
 
-/** `09` */
+/** `09`, or `09.5` for seconds */
 export function two(value: number): string {
-  return String(value).padStart(2, '0')
+  return `${value < 10 ? '0' : ''}${value}`
 }

@@ -1,16 +1,12 @@
-/**
- * Describes a timer in words, for people who do not read calendar events. Common timers get natural phrases; other
- * timers get exact descriptions.
- */
-import { calendar } from '../calendar/index.ts'
+/** Describes a timer in words: common timers in natural phrases, others exactly. */
+import { EVERY_WEEKDAY, LAST_YEAR, weekdayNumbers } from '../calendar/spec.ts'
+import { parse } from '../calendar/syntax.ts'
 import { cronEvents } from './cron.ts'
 import { spanWords } from '../duration.ts'
 import type { Timer } from './elapses.ts'
-import { type DateSets, dateWords, weekdayNumbers, weekdayWords } from './words-date.ts'
+import { type DateSets, dateWords, weekdayWords } from './words-date.ts'
 import { timeWords } from './words-time.ts'
 import { restricted, values } from './words-values.ts'
-
-const LAST_YEAR = 2199
 
 /** @returns text such as `at 09:00, Monday to Friday (Europe/Berlin)` */
 export function inWords(timer: Timer): string {
@@ -21,7 +17,7 @@ export function inWords(timer: Timer): string {
     case 'after-finish':
       return `${spanWords(timer.spanMs ?? 0)} after the end of each run`
     case 'cron': {
-      const [first, second] = cronEvents(timer).map((text) => eventWords(String(calendar(text))))
+      const [first, second] = cronEvents(timer).map(eventWords)
       if (first === undefined) return timer.text
       // Two events have the same time: one for the day of the week, one for the day of the month.
       const on = [first.on, ...(second === undefined ? [] : [second.on])]
@@ -42,31 +38,19 @@ function sentence({ time, on, hourly }: ReturnType<typeof eventWords>, zone: str
   return `${time}${joined}${days} (${zone})`
 }
 
-/** @param text  a calendar event in normal form; a zone is ignored */
 function eventWords(text: string) {
-  const [
-    ,
-    weekdays = '',
-    years = '',
-    months = '',
-    separator,
-    days = '',
-    hours = '',
-    minutes = '',
-    seconds = '',
-  ] = /^(?:([A-Z][\w.,]+) )?([^ ~-]+)-([^ ~-]+)([-~])([^ ]+) ([^:]+):([^:]+):([^ ]+)/u.exec(text) ?? []
+  const { weekdays, years, months, days, daysFromEnd, hours, minutes, seconds } = parse(text).spec
   const date: DateSets = {
     years: values(years, LAST_YEAR),
     months: values(months, 12),
-    days: values(days, separator === '~' ? 1 : 31),
-    fromEnd: separator === '~',
+    days: values(days, daysFromEnd ? 1 : 31),
+    fromEnd: daysFromEnd,
   }
-  const chosen = weekdayNumbers(weekdays)
   const inHours = restricted(values(hours, 23), 24)
   return {
     time: timeWords(inHours, restricted(values(minutes, 59), 60), seconds),
     /** Empty means every day. */
-    on: chosen === null ? dateWords(date) : weekdayWords(chosen, date),
+    on: weekdays === EVERY_WEEKDAY ? dateWords(date) : weekdayWords(weekdayNumbers(weekdays), date),
     /** Whether the times are the same in each hour, and therefore in nearly every zone. */
     hourly: inHours === null,
   }

@@ -30,6 +30,7 @@ const rows: readonly (readonly [text: string, words: string])[] = [
   ['*:*:30', 'at second 30 of every minute'],
   ['*:*:0/0.5', 'every 0.5 seconds'],
   ['*:*:10,40', 'at seconds 10 and 40 of every minute'],
+  ['*:*:10..40', 'at seconds 10 to 40 of every minute'],
   ['9..17:00', 'every hour from 09:00 to 17:00 every day (UTC)'],
   ['9..17:0/15', 'every 15 minutes from 09:00 to 17:45 every day (UTC)'],
   [
