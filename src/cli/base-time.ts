@@ -24,10 +24,7 @@ const ISO = new RegExp(`^(\\d{4}-\\d\\d-\\d\\d)T(${TIME})(Z|[+-]\\d\\d:?\\d\\d)?
 // At this instant, the year 1970 has not begun in any zone.
 const BEFORE_ALL = -2 * 86_400_000_000
 
-/**
- * @returns microseconds since 1970
- * @throws UsageError if the text is not a time
- */
+/** @returns microseconds since 1970. @throws UsageError if the text is not a time */
 export function baseTime(text: string, context: BaseTimeContext): number {
   let cause: unknown
   try {
@@ -35,7 +32,6 @@ export function baseTime(text: string, context: BaseTimeContext): number {
       relativeTime(text, context) ?? unixTime(text) ?? isoTime(text, context) ?? wallClockTime(text, context)
     if (found !== undefined) return found
   } catch (error) {
-    // A part of the text is not a valid time span, date or zone.
     cause = error
   }
   throw new UsageError(
@@ -81,12 +77,11 @@ function oneOff(wallClock: string, zone: string): number | undefined {
   return calendar(wallClock, { zone }).nextMicros(BEFORE_ALL) ?? undefined
 }
 
-/** The first instant of a day: the end of the gap if midnight is skipped. */
+/** If midnight is skipped, the day starts at the end of the gap. */
 function atMidnight(day: string, zone: string): number | undefined {
   return oneOff(`${day} 00:00`, zone) ?? oneOff(`${day} 01:00`, zone)
 }
 
-/** The date in a zone, the given number of days from now. */
 function localDay(nowMicros: number, zone: string, days: number): string {
   const [today] = clockOf(new Date(Math.floor(nowMicros / 1000)), zone)
   return new Date(Date.parse(today) + days * 86_400_000).toISOString().slice(0, 10)

@@ -2,12 +2,9 @@
 import type { CalendarEvent } from '../calendar/index.ts'
 
 export interface ReportContext {
-  /** Instants are microseconds since 1970. */
   readonly nowMicros: number
-  /** The zone in which elapses are shown. */
   readonly localZone: string
-  /** Only elapses after this instant are shown. */
-  readonly after: number
+  readonly afterMicros: number
   readonly iterations: number
 }
 
@@ -28,14 +25,13 @@ export function calendarReport(expression: string, event: CalendarEvent, context
 }
 
 /** In microseconds. */
-export function elapsesOf(event: CalendarEvent, { after, iterations }: ReportContext): number[] {
+export function elapsesOf(event: CalendarEvent, { afterMicros, iterations }: ReportContext): number[] {
   const elapses: number[] = []
-  for (
-    let at = event.nextMicros(after);
-    at !== null && elapses.length < iterations;
-    at = event.nextMicros(at)
-  )
-    elapses.push(at)
+  let next = event.nextMicros(afterMicros)
+  while (next !== null && elapses.length < iterations) {
+    elapses.push(next)
+    next = event.nextMicros(next)
+  }
   return elapses
 }
 
@@ -90,7 +86,7 @@ function zoneName(date: Date, zone: string, language: string, style: 'short' | '
   return format.formatToParts(date).find(({ type }) => type === 'timeZoneName')?.value ?? ''
 }
 
-/** Whether a zone never differs from UTC. For such a zone, the report does not repeat times in UTC, like systemd. */
+/** For a zone that never differs from UTC, systemd does not repeat times in UTC. */
 function isUtc(zone: string): boolean {
   const year = 2024
   return [0, 6].every(
@@ -107,7 +103,6 @@ const WEEK = 7 * DAY
 const MONTH = 2_629_800 * SECOND
 const YEAR = 31_557_600 * SECOND
 
-/** The distance of an instant from now, in its two largest relevant units. */
 function relative(micros: number, nowMicros: number): string {
   const distance = Math.abs(micros - nowMicros)
   if (distance === 0) return 'now'

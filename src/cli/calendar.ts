@@ -7,19 +7,13 @@ import { CommandError, EXIT } from './failure.ts'
 import { harmlessJson } from './output.ts'
 import { wholeNumber } from './values.ts'
 
-export interface CalendarCommandOptions {
-  readonly now?: () => Date
-  /** The zone in which elapses are shown. Default: the zone of this process. */
-  readonly localZone?: string
-}
-
 const HELP = `
 An event without a zone is in UTC, as in a schedule; --zone local reads it as systemd does on this machine.`
 
 export default function calendarCommand({
   now = () => new Date(),
   localZone = new Intl.DateTimeFormat().resolvedOptions().timeZone,
-}: CalendarCommandOptions = {}): AnyCommand {
+} = {}): AnyCommand {
   const command = new Command('calendar')
     .description('Prints the normal form of calendar events, and their next elapses.')
     .argument('<expression...>', "calendar events, each in quotes: 'Mon..Fri 9:00 Europe/Berlin'")
@@ -41,11 +35,11 @@ export default function calendarCommand({
     const nowMicros = now().getTime() * 1000
     const zone = flags.zone === 'local' ? localZone : flags.zone
     checkZone(zone)
-    const after =
+    const afterMicros =
       flags.baseTime === undefined
         ? nowMicros
         : baseTime(flags.baseTime, { nowMicros, zone: localZone, option: '--base-time' })
-    const context: ReportContext = { nowMicros, localZone, after, iterations: flags.iterations }
+    const context: ReportContext = { nowMicros, localZone, afterMicros, iterations: flags.iterations }
     const print = flags.json === true ? jsonLine : calendarReport
     const problems: string[] = []
     for (const [index, expression] of expressions.entries()) {
@@ -72,11 +66,10 @@ function checkZone(zone: string): void {
 
 function jsonLine(expression: string, event: CalendarEvent, context: ReportContext): string {
   const elapses = elapsesOf(event, context).map((at) => new Date(Math.ceil(at / 1000)))
-  const base = new Date(Math.floor(context.after / 1000))
+  const base = new Date(Math.floor(context.afterMicros / 1000))
   return `${harmlessJson(JSON.stringify({ expression, normalized: String(event), zone: event.zone, base, elapses }))}\n`
 }
 
-/** The error message, followed by the text with a caret under the error. */
 function errorText(error: CalendarSyntaxError): string {
   const { text, column, token, message } = error
   // A caret is only useful below a single line with one cell per character.

@@ -1,7 +1,3 @@
-/**
- * Finds the database that a command works on: from the flag, else the environment, else the configuration file, else a
- * file in the current folder.
- */
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { messageOf } from '../errors.ts'
@@ -16,7 +12,7 @@ export interface Configuration {
   readonly database: string
   readonly tablePrefix: string | undefined
   readonly schema: string | undefined
-  /** A description of where the database URL was found. */
+  /** Where the URL was found, for messages. */
   readonly origin: string
 }
 
@@ -99,7 +95,7 @@ function readConfig(path: string | undefined): Partial<Omit<Configuration, 'orig
   }
 }
 
-/** The file that a SQLite URL names, or null if it names none. */
+/** Null if the URL names no file. */
 export function sqlitePath(database: string): string | null {
   if (!database.startsWith('sqlite:')) return null
   const path = database.slice('sqlite:'.length).replace(/^\/\//, '')

@@ -1,4 +1,3 @@
-/** `kalends doctor`: prints problems and how to fix them. */
 import { counted } from '../duration.ts'
 import { Kalends } from '../kalends.ts'
 import { type AnyCommand, Command, examples } from './commander.ts'

@@ -1,4 +1,3 @@
-/** The log of a worker: one readable line per event, or JSON for machines. */
 import { firstLine } from '../errors.ts'
 import { type DestinationStream, pino } from 'pino'
 import type { Logger } from '../logger.ts'
@@ -6,7 +5,6 @@ import { harmlessJson, harmlessText } from './output.ts'
 
 export interface LogOptions {
   readonly json: boolean
-  /** The least important lines. */
   readonly level: keyof Logger
 }
 

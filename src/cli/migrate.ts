@@ -1,4 +1,3 @@
-/** `kalends migrate`: creates or updates the tables, as a step of a deployment. */
 import { Kalends } from '../kalends.ts'
 import { type AnyCommand, Command, examples } from './commander.ts'
 import { configurationOf, shownUrl, withDatabaseOptions } from './configuration.ts'

@@ -1,7 +1,4 @@
-/**
- * `kalends start --http`: serves the REST API and the web page from the worker. This module is loaded only with this
- * option. Invalid options are reported before the worker starts.
- */
+/** Loaded only with `kalends start --http`. Invalid options are reported before the worker starts. */
 import { once } from 'node:events'
 import { lstatSync, rmSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
@@ -22,12 +19,10 @@ interface HttpFlags {
   readonly httpBuiltInTasks?: boolean
 }
 
-/** Listens on a port, or on a Unix socket that only the worker's user can connect to. */
+/** A port, or a Unix socket that only the worker's user can connect to. */
 type Address = { readonly host: string; readonly port: number } | { readonly path: string }
 
-/**
- * Opens the server, logs its address, prints how to sign in, and returns a function that closes the server.
- */
+/** Returns a function that closes the server. */
 export type Serve = (kalends: Kalends, log: Logger) => Promise<() => Promise<void>>
 
 const HEADERS_MS = 10_000

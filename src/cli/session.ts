@@ -1,4 +1,3 @@
-/** Runs commands that work on the database: opens the database for them and always closes it. */
 import { existsSync } from 'node:fs'
 import type { Kalends } from '../kalends.ts'
 import { type AnyCommand, type Command, type OptionValues, withFlags } from './commander.ts'
@@ -11,7 +10,6 @@ import {
 } from './configuration.ts'
 import { CommandError, EXIT } from './failure.ts'
 
-/** For commands that check whether workers are alive. */
 export const LEASE_OPTION = [
   '--lease <span>',
   'a worker that is silent for longer counts as dead; use the lease of your workers (default: 60s)',
@@ -22,10 +20,7 @@ export type SessionFlags = DatabaseFlags & {
   readonly lease?: string
 }
 
-/**
- * Adds to a command the database options, `--json`, and an action that calls `work` with the opened database, the
- * arguments and the options.
- */
+/** Adds the database options, `--json`, and an action that calls `work` with the opened database. */
 export function onDatabase<Args extends unknown[], Flags extends OptionValues>(
   command: Command<Args, Flags>,
   work: (kalends: Kalends, ...params: [...Args, Flags & SessionFlags]) => Promise<void>,

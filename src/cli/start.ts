@@ -1,4 +1,3 @@
-/** `kalends start`: runs this process as a worker until a signal stops it. */
 import { InvalidArgumentError } from 'commander'
 import { messageOf } from '../errors.ts'
 import { Kalends } from '../kalends.ts'
@@ -177,10 +176,7 @@ function checkedSpan(text: string): string {
   }
 }
 
-/**
- * A terminal sends Ctrl-C to every process in the foreground, and npm forwards the signal as well. A second signal
- * within this time therefore counts as the same signal.
- */
+/** A terminal sends Ctrl-C to every process in the foreground, and npm forwards it: that is one signal, not two. */
 const SAME_MS = 500
 
 /** @returns resolves with the first SIGINT or SIGTERM; a second one ends the process at once */

@@ -1,4 +1,3 @@
-/** Prints tables as systemctl does: a title line, columns two spaces apart, and at most as wide as the terminal. */
 import { counted } from '../duration.ts'
 import type { Listed, ListPage, PageQuery } from '../index.ts'
 import { harmlessText, lineWidth, painted, print, printJson, say, type Style } from './output.ts'
@@ -74,7 +73,7 @@ const WIDE =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Emoji_Presentation}\uff01-\uff60]/u
 const characters = new Intl.Segmenter()
 
-/** The width of a string in terminal cells. */
+/** The width in terminal cells. */
 export function cellsOf(text: string): number {
   if (/^[ -~]*$/.test(text)) return text.length
   let cells = 0
@@ -92,7 +91,6 @@ function cutTo(text: string, width: number): string {
   return `${cut}…`
 }
 
-/** Prints all rows of a list, followed by their number. */
 export function printRows<Row>(
   json: boolean | undefined,
   columns: readonly Column<Row>[],
@@ -107,7 +105,6 @@ export function printRows<Row>(
 }
 
 const PAGE = 1000
-/** The description of `--after`. */
 export const AFTER = 'continue an earlier list, which printed the value to pass here'
 
 interface List<Row> {

@@ -1,8 +1,4 @@
-/**
- * The token that callers of `--http` send. The token comes from a file or the environment, not from an option, because
- * every local account can read the arguments of a process. If neither provides a token, one is created and kept in a
- * file.
- */
+/** No option contains the token, because every local account can read the arguments of a process. */
 import { randomBytes } from 'node:crypto'
 import {
   closeSync,
@@ -23,9 +19,9 @@ import { CommandError, hasCode, UsageError } from './failure.ts'
 
 export interface Token {
   readonly value: string
-  /** The file that contains the token, or null if the token came from the environment. */
+  /** Null if the token comes from the environment. */
   readonly file: string | null
-  /** Whether the token is in Kalends' default file, because the user did not choose where it comes from. */
+  /** Whether the user did not choose where the token comes from. */
   readonly isOwn: boolean
 }
 
@@ -47,10 +43,7 @@ export function ownToken(database: string, environment: NodeJS.ProcessEnv = proc
   return { ...keptToken(defaultFile(database, environment)), isOwn: true }
 }
 
-/**
- * For a SQLite database, the token file is next to the database file, because anyone who can read the database can read
- * everything anyway. For other databases, the token file is in the user's state folder.
- */
+/** Next to a SQLite file, because anyone who can read the database can read everything anyway. */
 function defaultFile(database: string, environment: NodeJS.ProcessEnv): string {
   const path = sqlitePath(database)
   if (path !== null) return `${resolve(path)}.token`

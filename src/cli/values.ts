@@ -1,9 +1,8 @@
-/** Formats and parses values for commands. */
 import { InvalidArgumentError } from 'commander'
 import { messageOf } from '../errors.ts'
 import { timestamp } from './calendar-report.ts'
 
-/** The name of the task in `command-task.ts`, defined here so that the task's schema need not be loaded. */
+/** Defined here, so that the schema in `command-task.ts` need not be loaded. */
 export const COMMAND_TASK = 'command'
 
 const localZone = new Intl.DateTimeFormat().resolvedOptions().timeZone
@@ -33,7 +32,6 @@ export function jsonValue(text: string): unknown {
   }
 }
 
-/** A time as people write it: `2026-03-27 09:00 UTC`, `tomorrow`, `+2h`. */
 export async function instantOption(option: string, text: string | undefined): Promise<Date | undefined> {
   if (text === undefined) return undefined
   const { baseTime } = await import('./base-time.ts')

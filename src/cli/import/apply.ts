@@ -1,7 +1,3 @@
-/**
- * Creates schedules from candidates, and prints the result, the next elapses and the settings that cannot be carried
- * over.
- */
 import { spanText } from '../../duration.ts'
 import { messageOf } from '../../errors.ts'
 import type { Kalends, Listed, ListPage, Schedule } from '../../index.ts'

@@ -7,7 +7,7 @@ import { type Candidate, candidates, LONGEST_RUN, Refusal, summaryOf } from './c
 import { isNumbered } from './match.ts'
 
 export interface CrontabOptions {
-  /** Whether lines name a user, as in /etc/crontab and /etc/cron.d; detected if undefined. */
+  /** Whether lines name a user; detected if undefined. */
   readonly system: boolean | undefined
   /** The zone that the daemon uses; a CRON_TZ line changes it for the lines below. */
   readonly zone: string
@@ -29,7 +29,6 @@ interface Line {
   readonly source: string
   readonly original: string
   readonly comment: string | null
-  /** The variables that are set in the lines above. */
   readonly env: ReadonlyMap<string, string>
   readonly time: string
   /** The command, after the user if lines name one; empty if the line is incomplete. */
@@ -65,7 +64,7 @@ function linesOf(text: string): Line[] {
   return lines
 }
 
-/** Whether lines name a user before the command; 'assumed' if the only evidence is that the machine has such users. */
+/** 'assumed' if the only evidence is that the machine has such users. */
 type UserColumn = 'present' | 'assumed' | 'absent'
 
 /** @throws UsageError */
@@ -145,7 +144,7 @@ function candidatesOf(line: Line, column: UserColumn, zone: string) {
   })
 }
 
-/** The end of the range in each field. Days of the week end at 6, because 7 is Sunday again. */
+/** Days of the week end at 6, because 7 is Sunday again. */
 const HIGHEST = [59, 23, 31, 12, 6]
 
 /** Converts a number with a step, such as `5/15`, into a range, because daemons reject this form. */
@@ -217,14 +216,12 @@ function unquoted(text: string): string {
   return inside ?? text
 }
 
-/** Words that determine how a command runs, not which command runs. */
 const WRAPPERS: ReadonlySet<string> = new Set(
   'test [ [[ { ( ! if then else cd exec command sudo nice ionice chronic flock env sh bash dash zsh timeout sleep perl python python3 node php ruby'.split(
     ' ',
   ),
 )
 
-/** A short name for a command: the first word that is not a wrapper, an option, an assignment or a number. */
 function nameOf(command: string): string {
   const [, folder] = /\brun-parts\b[^;|&]*?\s(\/\S+)/.exec(command) ?? []
   const words = (folder ?? command).split(/[\s;|&(){}"'`]+/)
@@ -236,7 +233,6 @@ function nameOf(command: string): string {
   return name.replace(/\.(?:sh|bash|py|pl|js|mjs|php|rb)$/, '') || 'entry'
 }
 
-/** Whether a schedule with this name and these args may come from a crontab. */
 export function isNameOf(name: string, args: unknown): boolean {
   const shell: unknown = Object(args).shell
   return typeof shell === 'string' && isNumbered(name, nameOf(shell))

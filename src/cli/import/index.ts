@@ -1,4 +1,3 @@
-/** The commands `kalends import crontab` and `kalends import systemd`. */
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { text } from 'node:stream/consumers'

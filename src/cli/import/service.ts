@@ -1,4 +1,3 @@
-/** Converts a service unit into args of the task `command`. */
 import { timeSpan } from '../../timer/index.ts'
 import type { CommandArgs } from '../command-task.ts'
 import { type CommandUser, USER_NAME } from '../command-user.ts'
@@ -9,9 +8,8 @@ import type { Unit } from './unit-folders.ts'
 
 interface Line {
   readonly words: readonly string[]
-  /** Whether any exit code counts as success. */
   readonly mayFail: boolean
-  /** Whether the command runs as root, regardless of the service's user. */
+  /** Runs as root, regardless of the service's user. */
   readonly isPrivileged: boolean
 }
 
@@ -38,7 +36,6 @@ const TYPES: ReadonlySet<string> = new Set(
 
 /**
  * @param manager  the user that the service manager runs as
- * @returns the args, the timeout, and `notes` about settings that cannot be carried over
  * @throws Refusal that explains why a worker cannot run the service
  */
 export function serviceCommand(unit: Unit, manager: CommandUser) {
@@ -211,7 +208,6 @@ function withVariables(word: string, env: Readonly<Record<string, string>>): str
   ]
 }
 
-/** The same word, quoted for a shell. */
 function shellWord(word: string): string {
   if (/^\$\w+$/.test(word)) return word
   return (

@@ -1,4 +1,3 @@
-/** Reads `.timer` units and the services that they start. */
 import { spanText } from '../../duration.ts'
 import { timer, timeSpan, withZone } from '../../timer/index.ts'
 import { varyingUnit } from '../../timer/span.ts'
@@ -10,9 +9,9 @@ import { acceptedOf, flag, IgnoredValue, lastOf, type UnitFile } from './unit-fi
 import type { Unit, Units } from './unit-folders.ts'
 
 export interface TimerOptions {
-  /** The machine's zone, used for calendar events that name none. */
+  /** For calendar events that name none. */
   readonly zone: string
-  /** Whether to also read timers that are not enabled. */
+  /** Also timers that are not enabled. */
   readonly all: boolean
   /** The user that runs user units; null means the owner of the file. */
   readonly user: CommandUser | null
@@ -170,7 +169,6 @@ function managerOf(units: readonly Unit[], { user }: TimerOptions): CommandUser 
   return owner
 }
 
-/** The section [Timer] on one line. */
 function settingsText(unit: UnitFile): string {
   return [...(unit.get('Timer')?.entries() ?? [])]
     .flatMap(([key, values]) => values.map((value) => `${key}=${value}`))

@@ -7,7 +7,6 @@ export type UnitFile = ReadonlyMap<string, ReadonlyMap<string, readonly string[]
 /** The times in [Timer]: an empty value of any of these settings clears all of them. */
 const TIMES = /^On(?:Active|Boot|Startup|UnitActive|UnitInactive)Sec$|^OnCalendar$/
 
-/** @param texts  the file and its drop-ins, in order */
 export function readUnit(texts: readonly string[]): UnitFile {
   const sections = new Map<string, Map<string, string[]>>()
   for (const text of texts) {
@@ -29,7 +28,6 @@ export function readUnit(texts: readonly string[]): UnitFile {
   return sections
 }
 
-/** Removes comments, and joins lines that end with a backslash with the next line. */
 function joinedLines(text: string): string[] {
   const lines: string[] = []
   let begun = ''

@@ -4,7 +4,6 @@ import { basename, dirname, join } from 'node:path'
 import { UsageError } from '../failure.ts'
 import { readUnit, type UnitFile, valuesOf } from './unit-file.ts'
 
-/** The folders in which systemd looks for system units. */
 export const SYSTEM_FOLDERS: readonly string[] = [
   '/etc/systemd/system.control',
   '/run/systemd/system.control',
@@ -22,12 +21,11 @@ export const SYSTEM_FOLDERS: readonly string[] = [
 ]
 
 export interface Unit {
-  /** The name with the instance, not the name of an alias. */
+  /** With the instance, and never an alias. */
   readonly name: string
   readonly path: string
-  /** The settings with drop-ins. */
   readonly settings: UnitFile
-  /** The uid of the file's owner if a user's service manager runs the unit, or null if the system's does. */
+  /** The file's owner if a user's service manager runs the unit, or null if the system's does. */
   readonly uid: number | null
 }
 
@@ -47,7 +45,6 @@ export function unitsIn(folders: readonly string[], skipsMasks: boolean, ofUser:
   if (new Set([...paths].map((path) => ofUser || isFolderOfUsers(path))).size > 1)
     throw new UsageError('import the units of users separately from those of the system')
   const files = new Map<string, string[]>()
-  /** Such as `timers.target.wants/a.timer`. */
   const links = new Map<string, string>()
   for (const folder of paths)
     for (const name of readdirSync(folder)) {
@@ -73,10 +70,7 @@ export function unitsIn(folders: readonly string[], skipsMasks: boolean, ofUser:
     id,
     ...[...files.keys()].filter((name) => name !== id && idOf(name) === id),
   ]
-  /**
-   * Among drop-ins with the same file name, the one in the first folder counts, then the one for the most specific unit
-   * name.
-   */
+  /** Of drop-ins with the same file name, the first folder wins, then the most specific unit name. */
   const dropInsOf = (id: string) => {
     const type = id.slice(id.lastIndexOf('.') + 1)
     const found = new Map<string, string>()

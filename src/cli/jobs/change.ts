@@ -1,4 +1,3 @@
-/** `kalends jobs cancel` and `kalends jobs retry`: change jobs by their ids, or all jobs that match a filter. */
 import { counted } from '../../duration.ts'
 import type { JobState, Kalends, ManyJobs, ManyOptions, ManyResult } from '../../index.ts'
 import { JOB_FILTERS } from '../../model/filters.ts'

@@ -1,4 +1,3 @@
-/** `kalends jobs …`, with `list`, `show` and `logs`. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { durationText } from '../../duration.ts'
 import { firstLine, missing } from '../../errors.ts'
@@ -79,8 +78,7 @@ export function took(
   return started === null || end === null ? '-' : durationText(end - started.getTime())
 }
 
-/** How often to check for new lines. */
-const LOOK_MS = 500
+const POLL_MS = 500
 const LEVEL_STYLES: Readonly<Partial<Record<LogLevel, Style>>> = {
   debug: 'dim',
   warn: 'yellow',
@@ -123,7 +121,7 @@ function logsCommand(): AnyCommand {
       if (follow !== true) return
       if (isFinal(state))
         return say(`The job is ${state}${error === null ? '' : `: ${harmlessText(firstLine(error))}`}.`)
-      await pause(LOOK_MS)
+      await pause(POLL_MS)
     }
   })
 }

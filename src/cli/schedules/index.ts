@@ -1,4 +1,3 @@
-/** `kalends schedules …`, with the actions on schedules by their ids. */
 import { counted } from '../../duration.ts'
 import { NotFoundError } from '../../errors.ts'
 import type { Schedule, Schedules } from '../../index.ts'
@@ -124,11 +123,7 @@ function rmCommand(): AnyCommand {
   })
 }
 
-/**
- * Applies an action to several ids; an error for one id does not stop the others.
- *
- * @throws QuietFailure with the exit code of the first error, after all ids have been tried
- */
+/** @throws QuietFailure with the exit code of the first error, after all ids have been tried */
 async function forEachId(ids: readonly string[], work: (id: string) => Promise<void>): Promise<void> {
   if (ids.length === 1 && ids[0] !== undefined) return work(ids[0])
   let first: number | null = null

@@ -1,4 +1,3 @@
-/** `kalends schedules list`, `show`, `history` and `explain`. The list resembles `systemctl list-timers`. */
 import { counted, durationText, relativeTime, retryText } from '../../duration.ts'
 import { firstLine, missing } from '../../errors.ts'
 import type { Job, Kalends, PageQuery, Schedule, ScheduleStatus } from '../../index.ts'

@@ -1,4 +1,3 @@
-/** `kalends schedules add` and `kalends schedules edit`. */
 import type { ScheduleChanges } from '../../index.ts'
 import { isNullable, NAME_LIMIT, OPTION_NAMES, settingOf, SETTINGS } from '../../model/settings.ts'
 import { type AnyCommand, Command, examples } from '../commander.ts'
@@ -12,7 +11,6 @@ import { showSchedule } from './show.ts'
 /** `enabled` is changed with the commands `pause` and `resume`. */
 const NAMES = OPTION_NAMES.filter((name) => name !== 'enabled')
 
-/** The flags that `none` clears. */
 export const CLEARABLE = NAMES.filter((name) => isNullable(settingOf(name))).map(flagOf)
 
 const ADD_HELP = `
@@ -99,7 +97,7 @@ interface WriteFlags extends SettingFlags {
   readonly args?: unknown
 }
 
-/** The given settings, in the form that the library accepts. @param clears  see `givenSettings` */
+/** @param clears  see `givenSettings` */
 async function settingsOf(flags: WriteFlags, clears: boolean): Promise<ScheduleChanges> {
   const { task, zone, timer, args } = flags
   if (zone !== undefined && timer === undefined) throw new UsageError("option '--zone' requires --timer")
