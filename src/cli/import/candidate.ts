@@ -1,7 +1,8 @@
 import { InvalidInputError } from '../../errors.ts'
-import type { Overlap } from '../../index.ts'
+import type { Schedule } from '../../index.ts'
 import { isInvalidTimer } from '../../timer/error.ts'
 import type { CommandArgs } from '../command-task.ts'
+import { startOf } from '../table.ts'
 
 export interface Candidate extends Entry {
   readonly schedule: CandidateSchedule | null
@@ -19,13 +20,9 @@ export interface Entry {
   readonly name: string
 }
 
-export interface CandidateSchedule {
-  readonly timer: string
+export interface CandidateSchedule
+  extends Pick<Schedule, 'timer' | 'summary' | 'jitter' | 'catchUp' | 'overlap'> {
   readonly args: CommandArgs
-  readonly summary: string | null
-  readonly jitter: number
-  readonly catchUp: number
-  readonly overlap: Overlap
   readonly timeout: string
 }
 
@@ -55,14 +52,6 @@ export function candidates(entry: Entry, read: () => readonly Reading[]): Candid
   }
 }
 
-const characters = new Intl.Segmenter()
-
 export function summaryOf(text: string): string {
-  if (text.length <= 1000) return text
-  let summary = ''
-  for (const { segment } of characters.segment(text)) {
-    if (summary.length + segment.length > 1000) break
-    summary += segment
-  }
-  return summary
+  return startOf(text, 1000, ({ length }) => length)
 }
