@@ -1,14 +1,6 @@
-import { existsSync } from 'node:fs'
 import type { Kalends } from '../kalends.ts'
 import { type AnyCommand, type Command, type OptionValues, withFlags } from './commander.ts'
-import {
-  type Configuration,
-  configurationOf,
-  type DatabaseFlags,
-  sqlitePath,
-  withDatabaseOptions,
-} from './configuration.ts'
-import { CommandError, EXIT } from './failure.ts'
+import { type DatabaseFlags, existingDatabase, withDatabaseOptions } from './configuration.ts'
 
 export const LEASE_OPTION = [
   '--lease <span>',
@@ -42,31 +34,13 @@ export async function withKalends<Result>(
   flags: SessionFlags,
   work: (kalends: Kalends) => Promise<Result>,
 ): Promise<Result> {
-  const configuration = configurationOf(flags)
-  mustExist(configuration)
-  const { database, tablePrefix, schema } = configuration
-  const { lease } = flags
+  const { database, tables } = existingDatabase(flags)
   const { Kalends } = await import('../kalends.ts')
-  const kalends = await Kalends.open(database, {
-    lease,
-    tablePrefix,
-    schema,
-    migrate: false,
-    retention: false,
-  })
+  const options = { ...tables, lease: flags.lease, migrate: false, retention: false } as const
+  const kalends = await Kalends.open(database, options)
   try {
     return await work(kalends)
   } finally {
     await kalends.stop({ grace: 0 })
   }
-}
-
-/** Without this check, SQLite would create an empty file. */
-export function mustExist({ database, origin }: Configuration): void {
-  const path = sqlitePath(database)
-  if (path === null || existsSync(path)) return
-  throw new CommandError(
-    `the database file '${path}' does not exist (from ${origin}): name one with --database, or create it with 'kalends migrate'`,
-    EXIT.unavailable,
-  )
 }
