@@ -28,26 +28,23 @@ export interface Token {
 const LEAST_LENGTH = 16
 
 /** @throws UsageError if the token is too short or others can read its file */
-export function givenToken(
-  tokenFile: string | undefined,
-  environment: NodeJS.ProcessEnv = process.env,
-): Token | null {
+export function givenToken(tokenFile: string | undefined): Token | null {
   if (tokenFile !== undefined) return { ...keptToken(resolve(tokenFile)), isOwn: false }
-  const value = environment['KALENDS_TOKEN']
+  const value = process.env['KALENDS_TOKEN']
   if (value === undefined || value === '') return null
   return { value: checked(value, 'KALENDS_TOKEN'), file: null, isOwn: false }
 }
 
 /** @throws UsageError if the token cannot be stored or others can read its file */
-export function ownToken(database: string, environment: NodeJS.ProcessEnv = process.env): Token {
-  return { ...keptToken(defaultFile(database, environment)), isOwn: true }
+export function ownToken(database: string): Token {
+  return { ...keptToken(defaultFile(database)), isOwn: true }
 }
 
 /** Next to a SQLite file, because anyone who can read the database can read everything anyway. */
-function defaultFile(database: string, environment: NodeJS.ProcessEnv): string {
+function defaultFile(database: string): string {
   const path = sqlitePath(database)
   if (path !== null) return `${resolve(path)}.token`
-  const state = environment['XDG_STATE_HOME'] ?? ''
+  const state = process.env['XDG_STATE_HOME'] ?? ''
   return join(isAbsolute(state) ? state : join(homedir(), '.local/state'), 'kalends/token')
 }
 
