@@ -5,7 +5,7 @@ import { type AnyCommand, Command, examples, Option } from '../commander.ts'
 import { confirm } from '../confirm.ts'
 import { commandMessage, exitCodeOf, QuietFailure } from '../failure.ts'
 import { showSubmitted } from '../jobs/submit.ts'
-import { harmlessText, print, printJson, printResult, say } from '../output.ts'
+import { harmlessText, printResult, say } from '../output.ts'
 import { onDatabase } from '../session.ts'
 import { jsonValue, when } from '../values.ts'
 import { explainCommand, historyCommand, listCommand, showCommand } from './show.ts'
@@ -52,8 +52,8 @@ function pauseCommand(): AnyCommand {
   return onDatabase(command, ({ schedules }, ids, { jobs, reason, json }) =>
     forEachId(ids, async (id) => {
       const schedule = await schedules.pause(id, { jobs, reason })
-      if (json === true) printJson(schedule)
-      else print(`${harmlessText(id)}: paused; waiting jobs ${jobs === 'leave' ? 'run' : 'were cancelled'}\n`)
+      const what = jobs === 'leave' ? 'run' : 'were cancelled'
+      printResult(json, schedule, `${harmlessText(id)}: paused; waiting jobs ${what}\n`)
     }),
   )
 }

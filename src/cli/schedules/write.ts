@@ -4,7 +4,7 @@ import { type AnyCommand, Command, examples } from '../commander.ts'
 import { flagOf, UsageError } from '../failure.ts'
 import { say } from '../output.ts'
 import { onDatabase } from '../session.ts'
-import { givenSettings, helpOf, type SettingFlags, withSettingFlags } from '../flags.ts'
+import { givenSettings, helpOf, withSettingFlags } from '../flags.ts'
 import { COMMAND_TASK, jsonValue } from '../values.ts'
 import { showSchedule } from './show.ts'
 
@@ -90,12 +90,7 @@ export function editCommand(): AnyCommand {
   })
 }
 
-interface WriteFlags extends SettingFlags {
-  readonly task?: string
-  readonly timer?: string
-  readonly zone?: string
-  readonly args?: unknown
-}
+type WriteFlags = ReturnType<ReturnType<typeof writeCommand>['opts']>
 
 /** @param clears  see `givenSettings` */
 async function settingsOf(flags: WriteFlags, clears: boolean): Promise<ScheduleChanges> {
