@@ -1,4 +1,5 @@
 /** Reads crontabs, as described in crontab(5) of Debian and of cronie. */
+import { basename } from 'node:path/posix'
 import { checkedZone, fromCrontab, timeSpan } from '../../timer/index.ts'
 import type { CommandArgs } from '../command-task.ts'
 import { findUser, USER_NAME } from '../command-user.ts'
@@ -33,6 +34,7 @@ interface Line {
   readonly time: string
   /** The command, after the user if lines name one; empty if the line is incomplete. */
   readonly rest: string
+  readonly firstWord: string
 }
 
 /** @throws UsageError if it is not clear whether lines name a user */
@@ -57,7 +59,9 @@ function linesOf(text: string): Line[] {
     else {
       // In cronie, a leading dash keeps the entry out of the syslog.
       const [, time = '', rest = ''] = /^-?(@\S+|(?:\S+\s+){4}\S+)\s+(\S.*)$/.exec(original) ?? []
-      lines.push({ source: `line ${index + 1}`, original, comment, env: new Map(env), time, rest })
+      const [firstWord = ''] = rest.split(/\s/, 1)
+      const source = `line ${index + 1}`
+      lines.push({ source, original, comment, env: new Map(env), time, rest, firstWord })
     }
     comment = null
   }
@@ -71,12 +75,12 @@ type UserColumn = 'present' | 'assumed' | 'absent'
 function userColumn(lines: readonly Line[], wanted: boolean | undefined): UserColumn {
   if (wanted === false) return 'absent'
   const complete = lines.filter(({ rest }) => rest !== '')
-  const wrong = complete.find(({ rest }) => !USER_NAME.test(firstWord(rest)))
-  const named = (line: Line) => /^\S+\s+[^\s-]/.test(line.rest)
-  const root = complete.find((line) => firstWord(line.rest) === 'root' && named(line))
+  const wrong = complete.find(({ firstWord }) => !USER_NAME.test(firstWord))
+  const named = ({ rest }: Line) => /^\S+\s+[^\s-]/.test(rest)
+  const root = complete.find((line) => line.firstWord === 'root' && named(line))
   if (wrong !== undefined && (wanted === true || root !== undefined))
     throw new UsageError(
-      `${wrong.source}: '${firstWord(wrong.rest)}' is not the name of a user, but ${
+      `${wrong.source}: '${wrong.firstWord}' is not the name of a user, but ${
         wanted === true
           ? 'with --system, each line must name a user: leave --system out'
           : `${root?.source} names root: add the user, or choose --no-system`
@@ -85,7 +89,7 @@ function userColumn(lines: readonly Line[], wanted: boolean | undefined): UserCo
   if (wanted === true) return 'present'
   if (wrong !== undefined || !complete.every(named)) return 'absent'
   if (root !== undefined) return 'present'
-  const words = [...new Set(complete.map(({ rest }) => firstWord(rest)))]
+  const words = [...new Set(complete.map(({ firstWord }) => firstWord))]
   const known = words.find(isUser)
   if (known === undefined) return 'absent'
   const unknown = words.find((word) => !isUser(word))
@@ -102,10 +106,6 @@ function isUser(name: string): boolean {
     // Without getent, no user is known.
     return false
   }
-}
-
-function firstWord(text: string): string {
-  return text.split(/\s/, 1)[0] ?? ''
 }
 
 function candidatesOf(line: Line, column: UserColumn, zone: string) {
@@ -236,8 +236,4 @@ function nameOf(command: string): string {
 export function isNameOf(name: string, args: unknown): boolean {
   const shell: unknown = Object(args).shell
   return typeof shell === 'string' && isNumbered(name, nameOf(shell))
-}
-
-function basename(path: string): string {
-  return path.replace(/\/+$/, '').split('/').at(-1) ?? path
 }

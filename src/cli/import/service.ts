@@ -3,7 +3,7 @@ import type { CommandArgs } from '../command-task.ts'
 import { type CommandUser, USER_NAME } from '../command-user.ts'
 import { LONGEST_RUN, Refusal } from './candidate.ts'
 import { expanded, ROOT } from './specifiers.ts'
-import { acceptedOf, flag, ignoredNote, IgnoredValue, lastOf, wordsOf } from './unit-file.ts'
+import { acceptedIn, flag, ignoredNote, IgnoredValue, lastOf, wordsOf } from './unit-file.ts'
 import type { Unit } from './unit-folders.ts'
 
 interface Line {
@@ -41,8 +41,7 @@ const TYPES: ReadonlySet<string> = new Set(
 export function serviceCommand(unit: Unit, manager: CommandUser) {
   const { name, settings } = unit
   const notes: string[] = []
-  const accepted = <Value>(key: string, read: (text: string) => Value) =>
-    acceptedOf(settings, 'Service', key, notes, read)
+  const accepted = acceptedIn(settings, 'Service', notes)
   const expand = (text: string) => expanded(text, unit, manager)
   const type = accepted('Type', typeOf).at(-1) ?? 'simple'
   if (!['oneshot', 'simple', 'exec'].includes(type))

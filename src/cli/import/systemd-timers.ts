@@ -5,7 +5,7 @@ import { type CommandUser, findUser } from '../command-user.ts'
 import { type Candidate, candidates, LeftOut, type Reading, Refusal, summaryOf } from './candidate.ts'
 import { serviceCommand } from './service.ts'
 import { expanded, ROOT } from './specifiers.ts'
-import { acceptedOf, flag, IgnoredValue, lastOf, type UnitFile } from './unit-file.ts'
+import { acceptedIn, flag, IgnoredValue, lastOf, type UnitFile } from './unit-file.ts'
 import type { Unit, Units } from './unit-folders.ts'
 
 export interface TimerOptions {
@@ -59,8 +59,7 @@ export function readTimerUnit(name: string, units: Units, options: TimerOptions)
 function readingsOf(unit: Unit, units: Units, options: TimerOptions): Reading[] {
   const { settings } = unit
   const notes: string[] = []
-  const accepted = <Value>(key: string, read: (text: string) => Value) =>
-    acceptedOf(settings, 'Timer', key, notes, read)
+  const accepted = acceptedIn(settings, 'Timer', notes)
   // systemd ignores all but the first.
   const [named = unit.name.replace(/timer$/, 'service')] = accepted('Unit', (text) =>
     unitNamed(expanded(text, unit, managerOf([unit], options))),

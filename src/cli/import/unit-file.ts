@@ -55,23 +55,18 @@ export function lastOf(unit: UnitFile, section: string, key: string): string | u
 /** A value, or the rest of a value, that systemd ignores with a warning. */
 export class IgnoredValue extends Error {}
 
-/** The values that systemd accepts. systemd warns about other values and ignores them; here, they become notes. */
-export function acceptedOf<Value>(
-  unit: UnitFile,
-  section: string,
-  key: string,
-  notes: string[],
-  read: (text: string) => Value,
-): Value[] {
-  return valuesOf(unit, section, key).flatMap((text) => {
-    try {
-      return [read(text)]
-    } catch (error) {
-      if (!isInvalidTimer(error) && !(error instanceof IgnoredValue)) throw error
-      notes.push(ignoredNote(key, error instanceof IgnoredValue ? error.message : text))
-      return []
-    }
-  })
+/** Reads the values that systemd accepts. systemd warns about other values and ignores them; here, they become notes. */
+export function acceptedIn(unit: UnitFile, section: string, notes: string[]) {
+  return <Value>(key: string, read: (text: string) => Value): Value[] =>
+    valuesOf(unit, section, key).flatMap((text) => {
+      try {
+        return [read(text)]
+      } catch (error) {
+        if (!isInvalidTimer(error) && !(error instanceof IgnoredValue)) throw error
+        notes.push(ignoredNote(key, error instanceof IgnoredValue ? error.message : text))
+        return []
+      }
+    })
 }
 
 export function ignoredNote(key: string, text: string): string {
