@@ -83,7 +83,6 @@ export async function runCommand(
     ...(user !== null && { uid: user.uid, gid: user.gid }),
     // This creates a process group that can be signalled as a whole.
     detached: true,
-    stdio: ['pipe', 'pipe', 'pipe'],
   })
   const ended = endOf(child)
   // If there are no free file descriptors, neither the process nor its streams exist.

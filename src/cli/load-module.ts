@@ -4,12 +4,10 @@ import { pathToFileURL } from 'node:url'
 import type { Kalends } from '../kalends.ts'
 import { CommandError, EXIT, hasCode, UsageError } from './failure.ts'
 
-export type Setup = (kalends: Kalends) => unknown
-
 const EXAMPLE = 'export default (kalends) => { kalends.handle(…); kalends.declare(…) }'
 
 /** @throws CommandError, also from the function that it returns */
-export async function loadModule(path: string): Promise<Setup> {
+export async function loadModule(path: string): Promise<(kalends: Kalends) => Promise<void>> {
   const file = resolve(path)
   const found = await stat(file).catch(() => null)
   if (found === null) throw new UsageError(`the module '${path}' does not exist (looked for ${file})`)

@@ -25,9 +25,8 @@ type Address = { readonly host: string; readonly port: number } | { readonly pat
 /** Returns a function that closes the server. */
 export type Serve = (kalends: Kalends, log: Logger) => Promise<() => Promise<void>>
 
-const HEADERS_MS = 10_000
-const CHECKED_EVERY_MS = 1000
-const REQUEST_MS = 60_000
+/** In milliseconds. */
+const TIMEOUTS = { headersTimeout: 10_000, requestTimeout: 60_000, connectionsCheckingInterval: 1000 }
 const CLOSE_MS = 2000
 const CONNECTIONS = { total: 1000, perClient: 100 }
 /** All users of the page share one token. */
@@ -65,12 +64,7 @@ export function serving(
             trustedProxies: trustedProxy,
           }),
     })
-    const timeouts = {
-      headersTimeout: HEADERS_MS,
-      requestTimeout: REQUEST_MS,
-      connectionsCheckingInterval: CHECKED_EVERY_MS,
-    }
-    const server = createServer(timeouts, node(handler))
+    const server = createServer(TIMEOUTS, node(handler))
     limitConnections(server, CONNECTIONS, (from) => (proxies.trusts(from) ? null : clientKey(from)))
     await listen(server, address)
     announce(server, address, token, logger)
