@@ -1,10 +1,9 @@
-/** `kalends calendar`: the output of `systemd-analyze calendar`, on machines without systemd. */
 import { type CalendarEvent, CalendarSyntaxError, calendar } from '../calendar/index.ts'
 import { baseTime } from './base-time.ts'
 import { calendarReport, elapsesOf, type ReportContext } from './calendar-report.ts'
 import { type AnyCommand, Command, examples } from './commander.ts'
 import { CommandError, EXIT } from './failure.ts'
-import { harmlessJson } from './output.ts'
+import { print, printJson } from './output.ts'
 import { wholeNumber } from './values.ts'
 
 const HELP = `
@@ -14,7 +13,7 @@ export default function calendarCommand({
   now = () => new Date(),
   localZone = new Intl.DateTimeFormat().resolvedOptions().timeZone,
 } = {}): AnyCommand {
-  const command = new Command('calendar')
+  return new Command('calendar')
     .description('Prints the normal form of calendar events, and their next elapses.')
     .argument('<expression...>', "calendar events, each in quotes: 'Mon..Fri 9:00 Europe/Berlin'")
     .option('--iterations <n>', 'how many elapses of each to show', wholeNumber(0, 999_999), 1)
@@ -28,31 +27,29 @@ export default function calendarCommand({
       ),
     )
     .addHelpText('after', HELP)
-  return command.action((expressions, flags) => {
-    // Writes to the target of configureOutput, as commander's own output does; default: stdout.
-    const output = command.configureOutput()
-    const write = (text: string) => output.writeOut?.(text)
-    const nowMicros = now().getTime() * 1000
-    const zone = flags.zone === 'local' ? localZone : flags.zone
-    checkZone(zone)
-    const afterMicros =
-      flags.baseTime === undefined
-        ? nowMicros
-        : baseTime(flags.baseTime, { nowMicros, zone: localZone, option: '--base-time' })
-    const context: ReportContext = { nowMicros, localZone, afterMicros, iterations: flags.iterations }
-    const print = flags.json === true ? jsonLine : calendarReport
-    const problems: string[] = []
-    for (const [index, expression] of expressions.entries()) {
-      try {
-        write(print(expression, calendar(expression, { zone }), context))
-      } catch (error) {
-        if (!(error instanceof CalendarSyntaxError)) throw error
-        problems.push(errorText(error) + quotesHint(expressions))
+    .action((expressions, flags) => {
+      const nowMicros = now().getTime() * 1000
+      const zone = flags.zone === 'local' ? localZone : flags.zone
+      checkZone(zone)
+      const afterMicros =
+        flags.baseTime === undefined
+          ? nowMicros
+          : baseTime(flags.baseTime, { nowMicros, zone: localZone, option: '--base-time' })
+      const context: ReportContext = { nowMicros, localZone, afterMicros, iterations: flags.iterations }
+      const problems: string[] = []
+      for (const [index, expression] of expressions.entries()) {
+        try {
+          const event = calendar(expression, { zone })
+          if (flags.json === true) printJson(recordOf(expression, event, context))
+          else print(calendarReport(expression, event, context))
+        } catch (error) {
+          if (!(error instanceof CalendarSyntaxError)) throw error
+          problems.push(errorText(error) + quotesHint(expressions))
+        }
+        if (flags.json !== true && index < expressions.length - 1) print('\n')
       }
-      if (flags.json !== true && index < expressions.length - 1) write('\n')
-    }
-    if (problems.length > 0) throw new CommandError(problems.join('\n'))
-  })
+      if (problems.length > 0) throw new CommandError(problems.join('\n'))
+    })
 }
 
 function checkZone(zone: string): void {
@@ -64,10 +61,10 @@ function checkZone(zone: string): void {
   }
 }
 
-function jsonLine(expression: string, event: CalendarEvent, context: ReportContext): string {
+function recordOf(expression: string, event: CalendarEvent, context: ReportContext): object {
   const elapses = elapsesOf(event, context).map((at) => new Date(Math.ceil(at / 1000)))
   const base = new Date(Math.floor(context.afterMicros / 1000))
-  return `${harmlessJson(JSON.stringify({ expression, normalized: String(event), zone: event.zone, base, elapses }))}\n`
+  return { expression, normalized: String(event), zone: event.zone, base, elapses }
 }
 
 function errorText(error: CalendarSyntaxError): string {
