@@ -51,9 +51,8 @@ export async function importAll(
   const ending = flags.prune === true ? 'removed' : 'stale'
   const hint = flags.prune === true ? '' : ', but it still runs: remove it with --prune'
   for (const id of stale) {
-    const schedule = `${id} (${ending})`
     const page = factsText([
-      ['Schedule', schedule],
+      ['Schedule', `${id} (${ending})`],
       ['Note', `its entry no longer exists${hint}`],
     ])
     printResult(flags.json, { id, result: ending }, `${page}\n`)

@@ -5,7 +5,7 @@ import type { Candidate, CandidateSchedule } from './candidate.ts'
 
 export type Named = Candidate & { readonly id: string }
 
-export type Existing = Pick<Schedule, 'id' | 'timer'> & { readonly args: unknown }
+export type Existing = Pick<Schedule, 'id' | 'timer' | 'args'>
 
 /** From a full match to a partial one. */
 const LEVELS: readonly ((existing: Existing, wanted: CandidateSchedule) => boolean)[] = [

@@ -3,7 +3,7 @@ import type { CommandArgs } from '../command-task.ts'
 import { type CommandUser, USER_NAME } from '../command-user.ts'
 import { LONGEST_RUN, Refusal } from './candidate.ts'
 import { expanded, ROOT } from './specifiers.ts'
-import { acceptedIn, flag, ignoredNote, IgnoredValue, lastOf, wordsOf } from './unit-file.ts'
+import { acceptedIn, flag, ignoredNote, IgnoredValue, lastOf, matching, wordsOf } from './unit-file.ts'
 import type { Unit } from './unit-folders.ts'
 
 interface Line {
@@ -14,6 +14,7 @@ interface Line {
 }
 
 const CARRIED: ReadonlySet<string> = new Set([
+  'Type',
   'ExecStartPre',
   'ExecStart',
   'ExecStartPost',
@@ -30,20 +31,15 @@ const CARRIED: ReadonlySet<string> = new Set([
   'StandardOutput',
   'StandardError',
 ])
-const TYPES: ReadonlySet<string> = new Set(
-  'simple exec forking oneshot dbus notify notify-reload idle'.split(' '),
-)
+const TYPE = /^(?:simple|exec|forking|oneshot|dbus|notify|notify-reload|idle)$/
 
-/**
- * @param manager  the user that the service manager runs as
- * @throws Refusal that explains why a worker cannot run the service
- */
+/** @param manager  the user of the service manager. @throws Refusal if a worker cannot run the service */
 export function serviceCommand(unit: Unit, manager: CommandUser) {
   const { name, settings } = unit
   const notes: string[] = []
   const accepted = acceptedIn(settings, 'Service', notes)
   const expand = (text: string) => expanded(text, unit, manager)
-  const type = accepted('Type', typeOf).at(-1) ?? 'simple'
+  const type = accepted('Type', (text) => matching(text, TYPE)).at(-1) ?? 'simple'
   if (!['oneshot', 'simple', 'exec'].includes(type))
     throw new Refusal(`${name} has Type=${type}: its commands end before its work does`)
   // A user's service manager sets HOME; other commands get it from the worker.
@@ -55,7 +51,7 @@ export function serviceCommand(unit: Unit, manager: CommandUser) {
       else env[variable] = value
     }
   })
-  const files = accepted('EnvironmentFile', (text) => absolute(expand(text)))
+  const files = accepted('EnvironmentFile', (text) => matching(expand(text), /^-?\//))
   if (files.length > 0) notes.push('its environment file is read by a shell')
   const linesOf = (key: string) => {
     const lines: Line[] = []
@@ -106,18 +102,6 @@ export function serviceCommand(unit: Unit, manager: CommandUser) {
   }
 }
 
-/** @throws IgnoredValue */
-function typeOf(text: string): string {
-  if (!TYPES.has(text)) throw new IgnoredValue(text)
-  return text
-}
-
-/** @throws IgnoredValue */
-function absolute(path: string): string {
-  if (!/^-?\//.test(path)) throw new IgnoredValue(path)
-  return path
-}
-
 /** @throws InvalidTimeSpanError */
 function timeoutOf(text: string): string {
   return text === 'infinity' || timeSpan(text) === 0 ? LONGEST_RUN : text
@@ -157,11 +141,7 @@ function folderOf(text: string, home: string | null): string | null {
   )
 }
 
-/**
- * The words of each command; a separate `;` ends a command.
- *
- * @throws IgnoredValue, after yielding the commands before it, or a Refusal if systemd does not start the service
- */
+/** @throws IgnoredValue, after yielding the commands before it, or a Refusal if systemd does not start the service */
 function* commandsIn(text: string): Generator<string[], void> {
   const words: string[] = []
   try {
@@ -193,10 +173,7 @@ function lineOf([first = '', ...rest]: readonly string[], expand: (word: string)
   }
 }
 
-/**
- * The value of `$FOO` as a separate word is split at blanks; the value of `${FOO}` within a word is not. `$$` stands
- * for `$`.
- */
+/** Only the value of `$FOO` as a separate word is split at blanks. `$$` stands for `$`. */
 function withVariables(word: string, env: Readonly<Record<string, string>>): string[] {
   const [, alone] = /^\$(\w+)$/.exec(word) ?? []
   if (alone !== undefined) return (env[alone] ?? '').split(/\s+/).filter((part) => part !== '')
@@ -221,7 +198,7 @@ function shellWord(word: string): string {
 
 function notesOf({ name, settings: unit }: Unit): string[] {
   const notes: string[] = []
-  const others = [...(unit.get('Service')?.keys() ?? [])].filter((key) => !CARRIED.has(key) && key !== 'Type')
+  const others = [...(unit.get('Service')?.keys() ?? [])].filter((key) => !CARRIED.has(key))
   if (others.length > 0) notes.push(`not carried over from ${name}: ${others.join(', ')}`)
   const conditions = [...(unit.get('Unit')?.entries() ?? [])]
     .filter(([key]) => /^(?:Condition|Assert)/.test(key))

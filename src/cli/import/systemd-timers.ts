@@ -5,7 +5,7 @@ import { type CommandUser, findUser } from '../command-user.ts'
 import { type Candidate, candidates, LeftOut, type Reading, Refusal, summaryOf } from './candidate.ts'
 import { serviceCommand } from './service.ts'
 import { expanded, ROOT } from './specifiers.ts'
-import { acceptedIn, flag, IgnoredValue, lastOf, type UnitFile } from './unit-file.ts'
+import { acceptedIn, flag, lastOf, matching, type UnitFile } from './unit-file.ts'
 import type { Unit, Units } from './unit-folders.ts'
 
 export interface TimerOptions {
@@ -17,6 +17,8 @@ export interface TimerOptions {
   readonly user: CommandUser | null
 }
 
+const UNIT_NAME =
+  /^[\w:.\\@-]+\.(?:service|socket|target|device|mount|automount|swap|timer|path|slice|scope)$/
 const TIMES: readonly (readonly [key: string, timerOf: (value: string) => string])[] = [
   ['OnCalendar', (event) => event],
   ['OnUnitActiveSec', (text) => `every ${intervalOf(text)}`],
@@ -62,7 +64,7 @@ function readingsOf(unit: Unit, units: Units, options: TimerOptions): Reading[] 
   const accepted = acceptedIn(settings, 'Timer', notes)
   // systemd ignores all but the first.
   const [named = unit.name.replace(/timer$/, 'service')] = accepted('Unit', (text) =>
-    unitNamed(expanded(text, unit, managerOf([unit], options))),
+    matching(expanded(text, unit, managerOf([unit], options)), UNIT_NAME),
   )
   const service = serviceOf(named, units)
   const manager = managerOf([unit, service], options)
@@ -135,15 +137,6 @@ function readingsOf(unit: Unit, units: Units, options: TimerOptions): Reading[] 
 function delayOf(text: string): number {
   if (text === 'infinity') throw new Refusal('its random delay is infinite, so it practically never runs')
   return timeSpan(text)
-}
-
-/** @throws IgnoredValue if it is not the name of a unit */
-function unitNamed(name: string): string {
-  if (
-    !/^[\w:.\\@-]+\.(?:service|socket|target|device|mount|automount|swap|timer|path|slice|scope)$/.test(name)
-  )
-    throw new IgnoredValue(name)
-  return name
 }
 
 function serviceOf(name: string, units: Units): Unit {

@@ -74,6 +74,12 @@ export function ignoredNote(key: string, text: string): string {
   return `systemd ignores '${key}=${text}', because it cannot read the value${hint}`
 }
 
+/** @throws IgnoredValue */
+export function matching(text: string, pattern: RegExp): string {
+  if (!pattern.test(text)) throw new IgnoredValue(text)
+  return text
+}
+
 /** Reads a boolean as systemd does. @throws IgnoredValue */
 export function flag(text: string): boolean {
   const isTrue = /^(?:1|yes|y|true|t|on)$/i.test(text)

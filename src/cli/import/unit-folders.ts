@@ -34,7 +34,6 @@ export type Units = ReturnType<typeof unitsIn>
 /**
  * @param folders  the first folder that contains a file wins
  * @param skipsMasks  whether a masked unit is read from the next folder that contains it
- * @param ofUser  whether all units belong to a user
  * @throws UsageError if only some of the folders are for users
  */
 export function unitsIn(folders: readonly string[], skipsMasks: boolean, ofUser: boolean) {
