@@ -31,7 +31,9 @@ const SHELL = '/bin/sh'
 const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 
 /** The operating system rejects arguments that contain NUL. */
-const text = z.string('must be a string').refine(hasNoNul, { error: 'must be a string without NUL' })
+const text = z
+  .string('must be a string')
+  .refine((value) => !value.includes('\0'), { error: 'must be a string without NUL' })
 
 /** The schema of the args. Errors do not repeat keys or values, because the args may come from anyone. */
 const schema = z
@@ -199,17 +201,13 @@ async function readLines(stream: Readable, keep: (line: string) => void): Promis
   if (line !== '') keep(line)
 }
 
-function hasNoNul(text: string): boolean {
-  return !text.includes('\0')
-}
-
 function isEnvironment(value: unknown): boolean {
   return (
     typeof value === 'object' &&
     value !== null &&
     !Array.isArray(value) &&
     Object.entries(value).every(
-      ([name, text]) => /^[^=\0]+$/.test(name) && typeof text === 'string' && hasNoNul(text),
+      ([name, content]) => /^[^=\0]+$/.test(name) && text.safeParse(content).success,
     )
   )
 }

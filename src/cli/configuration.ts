@@ -15,7 +15,7 @@ interface Configuration {
   readonly tables: { readonly tablePrefix: string | undefined; readonly schema: string | undefined }
 }
 
-export const CONFIG_FILE = 'kalends.config.json'
+const CONFIG_FILE = 'kalends.config.json'
 const DEFAULT_DATABASE = 'sqlite:./kalends.db'
 
 export function withDatabaseOptions<Args extends unknown[], Flags extends OptionValues>(

@@ -142,12 +142,13 @@ async function isAnswered(path: string): Promise<boolean> {
 
 function announce(server: Server, address: Address, token: Token | null, log: Logger): void {
   const bound = server.address()
-  const port = typeof bound === 'object' && bound !== null && 'port' in bound ? bound.port : undefined
-  const url = urlOf(address, port)
+  // No browser can open a Unix socket, whose address is a path.
+  const tcp = typeof bound === 'string' ? null : bound
+  const url = urlOf(address, tcp?.port)
   log.info({ url, token: token === null ? 'none needed' : 'needed' }, 'The REST API is served')
-  // The host may be a name that resolves to any address, so check the bound address. No browser can open a Unix socket.
-  if (typeof bound !== 'object' || bound === null || 'path' in address) return
-  const isRemote = !isLoopback(bound.address)
+  if (tcp === null) return
+  // The host may be a name that resolves to any address, so check the bound address.
+  const isRemote = !isLoopback(tcp.address)
   if (isRemote) log.warn({ url }, PLAIN_HTTP)
   if (token === null) return
   // Do not use the logger here, because logs are stored and forwarded. Do not print a token that the user chose.

@@ -29,7 +29,7 @@ const LEAST_LENGTH = 16
 
 /** @throws UsageError if the token is too short or others can read its file */
 export function givenToken(tokenFile: string | undefined): Token | null {
-  if (tokenFile !== undefined) return { ...keptToken(resolve(tokenFile)), isOwn: false }
+  if (tokenFile !== undefined) return keptToken(resolve(tokenFile), false)
   const value = process.env['KALENDS_TOKEN']
   if (value === undefined || value === '') return null
   return { value: checked(value, 'KALENDS_TOKEN'), file: null, isOwn: false }
@@ -37,7 +37,7 @@ export function givenToken(tokenFile: string | undefined): Token | null {
 
 /** @throws UsageError if the token cannot be stored or others can read its file */
 export function ownToken(database: string): Token {
-  return { ...keptToken(defaultFile(database)), isOwn: true }
+  return keptToken(defaultFile(database), true)
 }
 
 /** Next to a SQLite file, because anyone who can read the database can read everything anyway. */
@@ -49,13 +49,13 @@ function defaultFile(database: string): string {
 }
 
 /** Reads the token file, and creates it if it is missing. */
-function keptToken(file: string): { readonly value: string; readonly file: string } {
+function keptToken(file: string, isOwn: boolean): Token {
   try {
     const found = read(file)
-    if (found !== null) return { value: found, file }
+    if (found !== null) return { value: found, file, isOwn }
     make(file)
     // If another worker was faster, use its token.
-    return { value: read(file) ?? '', file }
+    return { value: read(file) ?? '', file, isOwn }
   } catch (cause) {
     if (cause instanceof CommandError) throw cause
     throw new UsageError(`the token file '${file}' cannot be used: ${messageOf(cause)}`)
