@@ -9,10 +9,7 @@ import { wholeNumber } from './values.ts'
 const HELP = `
 An event without a zone is in UTC, as in a schedule; --zone local reads it as systemd does on this machine.`
 
-export default function calendarCommand({
-  now = () => new Date(),
-  localZone = new Intl.DateTimeFormat().resolvedOptions().timeZone,
-} = {}): AnyCommand {
+export default function calendarCommand(): AnyCommand {
   return new Command('calendar')
     .description('Prints the normal form of calendar events, and their next elapses.')
     .argument('<expression...>', "calendar events, each in quotes: 'Mon..Fri 9:00 Europe/Berlin'")
@@ -28,7 +25,8 @@ export default function calendarCommand({
     )
     .addHelpText('after', HELP)
     .action((expressions, flags) => {
-      const nowMicros = now().getTime() * 1000
+      const nowMicros = Date.now() * 1000
+      const localZone = new Intl.DateTimeFormat().resolvedOptions().timeZone
       const zone = flags.zone === 'local' ? localZone : flags.zone
       checkZone(zone)
       const afterMicros =

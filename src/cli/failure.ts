@@ -41,7 +41,7 @@ export function hasCode(error: unknown, code: string): boolean {
   return error instanceof Error && 'code' in error && error.code === code
 }
 
-const EXIT_CODES: ReadonlyMap<string, number> = new Map([
+const EXIT_CODES: ReadonlyMap<unknown, number> = new Map([
   ['KALENDS_INVALID_INPUT', EXIT.usage],
   ['KALENDS_CALENDAR_SYNTAX', EXIT.usage],
   ['KALENDS_CRON_SYNTAX', EXIT.usage],
@@ -79,8 +79,8 @@ export function report(error: unknown, verbose: boolean, write: (text: string) =
 
 export function exitCodeOf(error: unknown): number {
   if (error instanceof CommandError) return error.exitCode
-  const code: unknown = error instanceof Error && 'code' in error ? error.code : undefined
-  return (typeof code === 'string' ? EXIT_CODES.get(code) : undefined) ?? EXIT.failed
+  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  return EXIT_CODES.get(code) ?? EXIT.failed
 }
 
 /** The message, naming the option instead of the field. */

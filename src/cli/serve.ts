@@ -170,8 +170,7 @@ const TOO_MANY =
   'HTTP/1.1 429 Too Many Requests\r\nretry-after: 5\r\nconnection: close\r\ncontent-length: 0\r\n\r\n'
 
 /**
- * Limits a server's connections, in total and per client. A new connection replaces an idle one, so silent sockets
- * cannot block clients.
+ * A new connection replaces an idle one, so silent sockets cannot block clients.
  *
  * @param clientOf  the client at a remote address, whose connections are counted together; null means no limit
  */

@@ -25,12 +25,13 @@ const answers = readFileSync(new URL('fixtures/calendar.golden.jsonl', import.me
 const NOW_LINES = /^ +From now: .*\n/gm
 
 test.each(answers)('$expr after $base in $tz', ({ expr, base, tz, status, output }) => {
+  vi.stubEnv('TZ', tz)
   let printed = ''
   const stdout = vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
     printed += String(text)
     return true
   })
-  const command = calendarCommand({ localZone: tz }).exitOverride()
+  const command = calendarCommand().exitOverride()
   let failed = false
   try {
     command.parse(['--zone', 'local', '--iterations', '3', '--base-time', base, '--', expr], { from: 'user' })
@@ -38,6 +39,7 @@ test.each(answers)('$expr after $base in $tz', ({ expr, base, tz, status, output
     failed = true
   }
   stdout.mockRestore()
+  vi.unstubAllEnvs()
   expect({ printed: printed.replaceAll(NOW_LINES, ''), failed }).toEqual({
     printed: output,
     failed: status !== 0,

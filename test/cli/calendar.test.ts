@@ -23,12 +23,14 @@ interface Outcome {
 }
 
 function run(args: readonly string[], now = '2026-11-21T07:30:00Z', localZone = 'UTC'): Outcome {
+  vi.useFakeTimers({ now: new Date(now), toFake: ['Date'] })
+  vi.stubEnv('TZ', localZone)
   let output = ''
   const stdout = vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
     output += String(text)
     return true
   })
-  const command = calendarCommand({ now: () => new Date(now), localZone })
+  const command = calendarCommand()
     .exitOverride()
     .configureOutput({ writeErr: () => undefined })
   try {
@@ -38,6 +40,8 @@ function run(args: readonly string[], now = '2026-11-21T07:30:00Z', localZone = 
     return { output, error }
   } finally {
     stdout.mockRestore()
+    vi.unstubAllEnvs()
+    vi.useRealTimers()
   }
 }
 
