@@ -142,12 +142,11 @@ async function isAnswered(path: string): Promise<boolean> {
 
 function announce(server: Server, address: Address, token: Token | null, log: Logger): void {
   const bound = server.address()
-  // No browser can open a Unix socket, whose address is a path.
   const tcp = typeof bound === 'string' ? null : bound
   const url = urlOf(address, tcp?.port)
   log.info({ url, token: token === null ? 'none needed' : 'needed' }, 'The REST API is served')
+  // The host may be a name that resolves to any address, so check the bound address. No browser can open a Unix socket.
   if (tcp === null) return
-  // The host may be a name that resolves to any address, so check the bound address.
   const isRemote = !isLoopback(tcp.address)
   if (isRemote) log.warn({ url }, PLAIN_HTTP)
   if (token === null) return

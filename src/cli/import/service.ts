@@ -6,13 +6,6 @@ import { expanded, ROOT } from './specifiers.ts'
 import { acceptedIn, flag, ignoredNote, IgnoredValue, lastOf, matching, wordsOf } from './unit-file.ts'
 import type { Unit } from './unit-folders.ts'
 
-interface Line {
-  readonly words: readonly string[]
-  readonly mayFail: boolean
-  /** Runs as root, regardless of the service's user. */
-  readonly isPrivileged: boolean
-}
-
 const CARRIED: ReadonlySet<string> = new Set([
   'Type',
   'ExecStartPre',
@@ -160,7 +153,9 @@ function* commandsIn(text: string): Generator<string[], void> {
   if (words.length > 0) yield words
 }
 
-function lineOf([first = '', ...rest]: readonly string[], expand: (word: string) => string): Line {
+type Line = ReturnType<typeof lineOf>
+
+function lineOf([first = '', ...rest]: readonly string[], expand: (word: string) => string) {
   const [prefix = ''] = /^[-@:+!|]+/.exec(first) ?? []
   // With @, the second word is the program's own name (argv[0]).
   const words = [first.slice(prefix.length), ...rest.slice(prefix.includes('@') ? 1 : 0)].map((word) =>
@@ -169,6 +164,7 @@ function lineOf([first = '', ...rest]: readonly string[], expand: (word: string)
   return {
     words: prefix.includes(':') ? words.map((word) => word.replaceAll('$', '$$$$')) : words,
     mayFail: prefix.includes('-'),
+    // Runs as root, regardless of the service's user.
     isPrivileged: /[+!]/.test(prefix),
   }
 }

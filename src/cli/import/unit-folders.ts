@@ -55,7 +55,7 @@ export function unitsIn(folders: readonly string[], skipsMasks: boolean, ofUser:
           if (!links.has(key)) links.set(key, join(path, link))
         }
     }
-  const linked = (): [name: string, path: string][] => [...links].map(([key, path]) => [basename(key), path])
+  const linked = [...links.values()]
 
   /** An alias is a link to another unit in these folders. */
   const idOf = (name: string) => {
@@ -84,13 +84,13 @@ export function unitsIn(folders: readonly string[], skipsMasks: boolean, ofUser:
   return {
     /** Timers and timer templates, sorted. */
     timers: () =>
-      [...new Set([...files.keys(), ...linked().map(([name]) => name)].map(idOf))]
+      [...new Set([...files.keys(), ...linked.map((path) => basename(path))].map(idOf))]
         .filter((name) => name.endsWith('.timer'))
         .toSorted(),
     /** Whether a link in a folder such as `timers.target.wants` starts the unit. */
     isEnabled: (name: string) => {
       const names = new Set(namesOf(name))
-      return linked().some(([link, path]) => names.has(link) && !isMask(path))
+      return linked.some((path) => names.has(basename(path)) && !isMask(path))
     },
     find: (name: string): Unit | 'masked' | null => {
       const id = idOf(name)
