@@ -3,7 +3,6 @@ import type { CalendarEvent } from '../calendar/index.ts'
 
 export interface ReportContext {
   readonly nowMicros: number
-  readonly localZone: string
   readonly afterMicros: number
   readonly iterations: number
 }
@@ -15,10 +14,11 @@ export function calendarReport(expression: string, event: CalendarEvent, context
   if (normalized !== expression) add('Original form', expression)
   add('Normalized form', normalized)
   const elapses = elapsesOf(event, context)
+  const zone = localZone()
   if (elapses.length === 0 && context.iterations > 0) add('Next elapse', 'never')
   for (const [index, elapse] of elapses.entries()) {
-    add(index === 0 ? 'Next elapse' : `Iter. #${index + 1}`, timestamp(elapse, context.localZone))
-    if (!isUtc(context.localZone)) add('(in UTC)', timestamp(elapse, 'UTC'))
+    add(index === 0 ? 'Next elapse' : `Iter. #${index + 1}`, timestamp(elapse, zone))
+    if (!isUtc(zone)) add('(in UTC)', timestamp(elapse, 'UTC'))
     add('From now', relative(elapse, context.nowMicros))
   }
   return lines.join('')
@@ -57,6 +57,10 @@ export function clockOf(date: Date, timeZone: string): [day: string, time: strin
     parts.map(({ type, value }) => [type, value]),
   )
   return [`${year}-${month}-${day}`, `${hour}:${minute}:${second}`]
+}
+
+export function localZone(): string {
+  return new Intl.DateTimeFormat().resolvedOptions().timeZone
 }
 
 /** Each ICU locale only knows the abbreviations of its own country. */

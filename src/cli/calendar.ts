@@ -1,6 +1,6 @@
 import { type CalendarEvent, CalendarSyntaxError, calendar } from '../calendar/index.ts'
 import { baseTime } from './base-time.ts'
-import { calendarReport, elapsesOf, type ReportContext } from './calendar-report.ts'
+import { calendarReport, elapsesOf, localZone, type ReportContext } from './calendar-report.ts'
 import { type AnyCommand, Command, examples } from './commander.ts'
 import { CommandError, EXIT } from './failure.ts'
 import { print, printJson } from './output.ts'
@@ -26,14 +26,10 @@ export default function calendarCommand(): AnyCommand {
     .addHelpText('after', HELP)
     .action((expressions, flags) => {
       const nowMicros = Date.now() * 1000
-      const localZone = new Intl.DateTimeFormat().resolvedOptions().timeZone
-      const zone = flags.zone === 'local' ? localZone : flags.zone
+      const zone = flags.zone === 'local' ? localZone() : flags.zone
       checkZone(zone)
-      const afterMicros =
-        flags.baseTime === undefined
-          ? nowMicros
-          : baseTime(flags.baseTime, { nowMicros, zone: localZone, option: '--base-time' })
-      const context: ReportContext = { nowMicros, localZone, afterMicros, iterations: flags.iterations }
+      const afterMicros = flags.baseTime === undefined ? nowMicros : baseTime('--base-time', flags.baseTime)
+      const context: ReportContext = { nowMicros, afterMicros, iterations: flags.iterations }
       const problems: string[] = []
       for (const [index, expression] of expressions.entries()) {
         try {
