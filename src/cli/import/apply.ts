@@ -142,13 +142,9 @@ function printOutcome(outcome: Outcome, { json, iterations: limit }: ImportFlags
     return
   }
   const checked = checkTimer(schedule.timer, { limit })
-  const {
-    description,
-    elapses: times,
-    warnings,
-  } = checked.valid ? checked : { description: '', elapses: [], warnings: [] }
-  const elapses = times.map(({ at }) => at)
-  const notes = [...own, ...warnings]
+  const meaning = checked.valid ? checked : { description: '', elapses: [], warnings: [] }
+  const elapses = meaning.elapses.map(({ at }) => at)
+  const notes = [...own, ...meaning.warnings]
   const { timer, jitter, catchUp, args } = schedule
   const command =
     args.shell === undefined ? JSON.stringify(args.argv) : `${args.shellPath ?? '/bin/sh'} -c ${args.shell}`
@@ -156,7 +152,7 @@ function printOutcome(outcome: Outcome, { json, iterations: limit }: ImportFlags
     found,
     ['Schedule', `${id} (${result})`],
     ['Timer', timer],
-    ['In words', description],
+    ['In words', meaning.description],
     ['Elapses', elapses.map(when).join('\n')],
     ['Jitter', jitter === 0 ? null : spanText(jitter)],
     ['Missed runs', catchUp === 0 ? null : `at most ${catchUp} made up`],
