@@ -1,16 +1,8 @@
 /** Parses times as people write them: the timestamps of systemd.time(7), and ISO 8601. */
 import { calendar } from '../calendar/index.ts'
 import { timeSpan } from '../timer/index.ts'
-import { clockOf } from './calendar-report.ts'
+import { clockOf, localZone } from './calendar-report.ts'
 import { UsageError } from './failure.ts'
-
-export interface BaseTimeContext {
-  readonly nowMicros: number
-  /** The zone for times that name none. */
-  readonly zone: string
-  /** The option whose value is parsed, for errors. */
-  readonly option: string
-}
 
 const DAYS: ReadonlyMap<string, number> = new Map([
   ['yesterday', -1],
@@ -24,28 +16,29 @@ const ISO = new RegExp(`^(\\d{4}-\\d\\d-\\d\\d)T(${TIME})(Z|[+-]\\d\\d:?\\d\\d)?
 // At this instant, the year 1970 has not begun in any zone.
 const BEFORE_ALL = -2 * 86_400_000_000
 
-/**
- * @returns microseconds since 1970
- * @throws UsageError if the text is not a time
- */
-export function baseTime(text: string, context: BaseTimeContext): number {
+/** @returns microseconds since 1970. @throws UsageError if the text is not a time */
+export function baseTime(option: string, text: string): number {
+  const nowMicros = Date.now() * 1000
+  const zone = localZone()
   let cause: unknown
   try {
     const found =
-      relativeTime(text, context) ?? unixTime(text) ?? isoTime(text, context) ?? wallClockTime(text, context)
+      relativeTime(text, nowMicros, zone) ??
+      unixTime(text) ??
+      isoTime(text, zone) ??
+      wallClockTime(text, nowMicros, zone)
     if (found !== undefined) return found
   } catch (error) {
-    // A part of the text is not a valid time span, date or zone.
     cause = error
   }
   throw new UsageError(
-    `option '${context.option}': ${JSON.stringify(text)} is not a time; write one such as '2026-03-27 00:00 UTC', ` +
+    `option '${option}': ${JSON.stringify(text)} is not a time; write one such as '2026-03-27 00:00 UTC', ` +
       "'2026-03-27T00:00:00Z', '10:00', 'tomorrow', 'now' or '-5min'",
     { cause },
   )
 }
 
-function relativeTime(text: string, { nowMicros, zone }: BaseTimeContext): number | undefined {
+function relativeTime(text: string, nowMicros: number, zone: string): number | undefined {
   if (text === 'now') return nowMicros
   const days = DAYS.get(text)
   if (days !== undefined) return atMidnight(localDay(nowMicros, zone, days), zone)
@@ -59,7 +52,7 @@ function unixTime(text: string): number | undefined {
   return seconds === undefined ? undefined : Number(seconds) * 1_000_000 + Number(fraction.padEnd(6, '0'))
 }
 
-function isoTime(text: string, { zone }: BaseTimeContext): number | undefined {
+function isoTime(text: string, zone: string): number | undefined {
   const [, date, time, offset] = ISO.exec(text) ?? []
   if (date === undefined || time === undefined) return undefined
   if (offset === undefined) return oneOff(`${date} ${time}`, zone)
@@ -69,7 +62,7 @@ function isoTime(text: string, { zone }: BaseTimeContext): number | undefined {
   return utc - (offset.startsWith('-') ? -1 : 1) * minutes * 60_000_000
 }
 
-function wallClockTime(text: string, { nowMicros, zone }: BaseTimeContext): number | undefined {
+function wallClockTime(text: string, nowMicros: number, zone: string): number | undefined {
   const [all, date, time, suffix] = WALL_CLOCK.exec(text) ?? []
   if (all === undefined || (date === undefined && time === undefined)) return undefined
   const clock = suffix === undefined ? zone : suffix.toUpperCase() === 'UTC' ? 'UTC' : suffix
@@ -81,12 +74,11 @@ function oneOff(wallClock: string, zone: string): number | undefined {
   return calendar(wallClock, { zone }).nextMicros(BEFORE_ALL) ?? undefined
 }
 
-/** The first instant of a day: the end of the gap if midnight is skipped. */
+/** If midnight is skipped, the day starts at the end of the gap. */
 function atMidnight(day: string, zone: string): number | undefined {
   return oneOff(`${day} 00:00`, zone) ?? oneOff(`${day} 01:00`, zone)
 }
 
-/** The date in a zone, the given number of days from now. */
 function localDay(nowMicros: number, zone: string, days: number): string {
   const [today] = clockOf(new Date(Math.floor(nowMicros / 1000)), zone)
   return new Date(Date.parse(today) + days * 86_400_000).toISOString().slice(0, 10)

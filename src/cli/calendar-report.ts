@@ -2,12 +2,8 @@
 import type { CalendarEvent } from '../calendar/index.ts'
 
 export interface ReportContext {
-  /** Instants are microseconds since 1970. */
   readonly nowMicros: number
-  /** The zone in which elapses are shown. */
-  readonly localZone: string
-  /** Only elapses after this instant are shown. */
-  readonly after: number
+  readonly afterMicros: number
   readonly iterations: number
 }
 
@@ -18,24 +14,24 @@ export function calendarReport(expression: string, event: CalendarEvent, context
   if (normalized !== expression) add('Original form', expression)
   add('Normalized form', normalized)
   const elapses = elapsesOf(event, context)
+  const zone = localZone()
   if (elapses.length === 0 && context.iterations > 0) add('Next elapse', 'never')
   for (const [index, elapse] of elapses.entries()) {
-    add(index === 0 ? 'Next elapse' : `Iter. #${index + 1}`, timestamp(elapse, context.localZone))
-    if (!isUtc(context.localZone)) add('(in UTC)', timestamp(elapse, 'UTC'))
+    add(index === 0 ? 'Next elapse' : `Iter. #${index + 1}`, timestamp(elapse, zone))
+    if (!isUtc(zone)) add('(in UTC)', timestamp(elapse, 'UTC'))
     add('From now', relative(elapse, context.nowMicros))
   }
   return lines.join('')
 }
 
 /** In microseconds. */
-export function elapsesOf(event: CalendarEvent, { after, iterations }: ReportContext): number[] {
+export function elapsesOf(event: CalendarEvent, { afterMicros, iterations }: ReportContext): number[] {
   const elapses: number[] = []
-  for (
-    let at = event.nextMicros(after);
-    at !== null && elapses.length < iterations;
-    at = event.nextMicros(at)
-  )
-    elapses.push(at)
+  let next = event.nextMicros(afterMicros)
+  while (next !== null && elapses.length < iterations) {
+    elapses.push(next)
+    next = event.nextMicros(next)
+  }
   return elapses
 }
 
@@ -61,6 +57,10 @@ export function clockOf(date: Date, timeZone: string): [day: string, time: strin
     parts.map(({ type, value }) => [type, value]),
   )
   return [`${year}-${month}-${day}`, `${hour}:${minute}:${second}`]
+}
+
+export function localZone(): string {
+  return new Intl.DateTimeFormat().resolvedOptions().timeZone
 }
 
 /** Each ICU locale only knows the abbreviations of its own country. */
@@ -90,7 +90,7 @@ function zoneName(date: Date, zone: string, language: string, style: 'short' | '
   return format.formatToParts(date).find(({ type }) => type === 'timeZoneName')?.value ?? ''
 }
 
-/** Whether a zone never differs from UTC. For such a zone, the report does not repeat times in UTC, like systemd. */
+/** For a zone that never differs from UTC, systemd does not repeat times in UTC. */
 function isUtc(zone: string): boolean {
   const year = 2024
   return [0, 6].every(
@@ -107,7 +107,6 @@ const WEEK = 7 * DAY
 const MONTH = 2_629_800 * SECOND
 const YEAR = 31_557_600 * SECOND
 
-/** The distance of an instant from now, in its two largest relevant units. */
 function relative(micros: number, nowMicros: number): string {
   const distance = Math.abs(micros - nowMicros)
   if (distance === 0) return 'now'

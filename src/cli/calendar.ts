@@ -1,26 +1,16 @@
-/** `kalends calendar`: the output of `systemd-analyze calendar`, on machines without systemd. */
 import { type CalendarEvent, CalendarSyntaxError, calendar } from '../calendar/index.ts'
 import { baseTime } from './base-time.ts'
-import { calendarReport, elapsesOf, type ReportContext } from './calendar-report.ts'
+import { calendarReport, elapsesOf, localZone, type ReportContext } from './calendar-report.ts'
 import { type AnyCommand, Command, examples } from './commander.ts'
 import { CommandError, EXIT } from './failure.ts'
-import { harmlessJson } from './output.ts'
+import { print, printJson } from './output.ts'
 import { wholeNumber } from './values.ts'
-
-export interface CalendarCommandOptions {
-  readonly now?: () => Date
-  /** The zone in which elapses are shown. Default: the zone of this process. */
-  readonly localZone?: string
-}
 
 const HELP = `
 An event without a zone is in UTC, as in a schedule; --zone local reads it as systemd does on this machine.`
 
-export default function calendarCommand({
-  now = () => new Date(),
-  localZone = new Intl.DateTimeFormat().resolvedOptions().timeZone,
-}: CalendarCommandOptions = {}): AnyCommand {
-  const command = new Command('calendar')
+export default function calendarCommand(): AnyCommand {
+  return new Command('calendar')
     .description('Prints the normal form of calendar events, and their next elapses.')
     .argument('<expression...>', "calendar events, each in quotes: 'Mon..Fri 9:00 Europe/Berlin'")
     .option('--iterations <n>', 'how many elapses of each to show', wholeNumber(0, 999_999), 1)
@@ -34,31 +24,26 @@ export default function calendarCommand({
       ),
     )
     .addHelpText('after', HELP)
-  return command.action((expressions, flags) => {
-    // Writes to the target of configureOutput, as commander's own output does; default: stdout.
-    const output = command.configureOutput()
-    const write = (text: string) => output.writeOut?.(text)
-    const nowMicros = now().getTime() * 1000
-    const zone = flags.zone === 'local' ? localZone : flags.zone
-    checkZone(zone)
-    const after =
-      flags.baseTime === undefined
-        ? nowMicros
-        : baseTime(flags.baseTime, { nowMicros, zone: localZone, option: '--base-time' })
-    const context: ReportContext = { nowMicros, localZone, after, iterations: flags.iterations }
-    const print = flags.json === true ? jsonLine : calendarReport
-    const problems: string[] = []
-    for (const [index, expression] of expressions.entries()) {
-      try {
-        write(print(expression, calendar(expression, { zone }), context))
-      } catch (error) {
-        if (!(error instanceof CalendarSyntaxError)) throw error
-        problems.push(errorText(error) + quotesHint(expressions))
+    .action((expressions, flags) => {
+      const nowMicros = Date.now() * 1000
+      const zone = flags.zone === 'local' ? localZone() : flags.zone
+      checkZone(zone)
+      const afterMicros = flags.baseTime === undefined ? nowMicros : baseTime('--base-time', flags.baseTime)
+      const context: ReportContext = { nowMicros, afterMicros, iterations: flags.iterations }
+      const problems: string[] = []
+      for (const [index, expression] of expressions.entries()) {
+        try {
+          const event = calendar(expression, { zone })
+          if (flags.json === true) printJson(recordOf(expression, event, context))
+          else print(calendarReport(expression, event, context))
+        } catch (error) {
+          if (!(error instanceof CalendarSyntaxError)) throw error
+          problems.push(errorText(error) + quotesHint(expressions))
+        }
+        if (flags.json !== true && index < expressions.length - 1) print('\n')
       }
-      if (flags.json !== true && index < expressions.length - 1) write('\n')
-    }
-    if (problems.length > 0) throw new CommandError(problems.join('\n'))
-  })
+      if (problems.length > 0) throw new CommandError(problems.join('\n'))
+    })
 }
 
 function checkZone(zone: string): void {
@@ -70,13 +55,12 @@ function checkZone(zone: string): void {
   }
 }
 
-function jsonLine(expression: string, event: CalendarEvent, context: ReportContext): string {
+function recordOf(expression: string, event: CalendarEvent, context: ReportContext): object {
   const elapses = elapsesOf(event, context).map((at) => new Date(Math.ceil(at / 1000)))
-  const base = new Date(Math.floor(context.after / 1000))
-  return `${harmlessJson(JSON.stringify({ expression, normalized: String(event), zone: event.zone, base, elapses }))}\n`
+  const base = new Date(Math.floor(context.afterMicros / 1000))
+  return { expression, normalized: String(event), zone: event.zone, base, elapses }
 }
 
-/** The error message, followed by the text with a caret under the error. */
 function errorText(error: CalendarSyntaxError): string {
   const { text, column, token, message } = error
   // A caret is only useful below a single line with one cell per character.

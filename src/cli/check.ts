@@ -1,4 +1,3 @@
-/** `kalends check`: checks a module's declarations as `start` does, for CI. */
 import { DeclarationError } from '../errors.ts'
 import { Kalends } from '../kalends.ts'
 import { type AnyCommand, Command, examples } from './commander.ts'

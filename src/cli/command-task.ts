@@ -2,12 +2,11 @@
  * The task `command`, which exists only with `kalends start --allow-commands`: anyone with write access to the database
  * can then run programs as the worker's user.
  *
- * A program gets its arguments unchanged, without a shell unless the args name one. Its environment comes from the
- * args, not from the worker. This hides secrets from programs that print their environment, but not from programs that
- * search for them: running as the same user, they can read the worker's environment and files. Output goes to the job's
- * log; the exit code decides whether the job succeeds. A timeout, a cancellation and the end of the grace period
- * terminate the whole process group. Otherwise, processes that a program leaves behind keep running. Their output is
- * read and discarded, because without a reader they would exit at their next write.
+ * A program does not inherit the worker's environment. This hides secrets from programs that print their environment,
+ * but not from programs that search for them: running as the same user, they can read the worker's environment and
+ * files. A timeout, a cancellation and the end of the grace period terminate the whole process group. Otherwise,
+ * processes that a program leaves behind keep running. Their output is read and discarded, because without a reader
+ * they would exit at their next write.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -25,43 +24,35 @@ const KILL_AFTER_MS = 3000
 /** Processes that a program leaves behind may keep its pipes open: wait this long for the last lines. */
 const DRAIN_MS = 500
 const MAX_LINES = 10_000
-/**
- * The maximum number of characters of a line that are read. The log redacts secrets in lines before it cuts the lines
- * to 16 KB.
- */
+/** In characters. The log redacts secrets in lines before it cuts them to 16 KB. */
 const LONGEST_LINE = 32_768
 const LINES_IN_ERROR = 5
 const SHELL = '/bin/sh'
 const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 
 /** The operating system rejects arguments that contain NUL. */
-const text = z.string('must be a string').refine(hasNoNul, { error: 'must be a string without NUL' })
+const text = z
+  .string('must be a string')
+  .refine((value) => !value.includes('\0'), { error: 'must be a string without NUL' })
 
 /** The schema of the args. Errors do not repeat keys or values, because the args may come from anyone. */
 const schema = z
   .strictObject(
     {
-      /** A program and its arguments, without a shell. */
       argv: z
         .array(text, 'must be a list of strings')
         .refine(([program = '']) => program !== '', { error: 'the first string must be the program' })
         .exactOptional(),
-      /** A command line for a shell, instead of argv. */
       shell: text.exactOptional(),
-      /** Which shell; default `/bin/sh`. */
       shellPath: text.exactOptional(),
-      /**
-       * The program's whole environment, except PATH, HOME, SHELL, LOGNAME and USER: it does not inherit the worker's
-       * environment. A record schema is not used here, because its errors would contain the keys.
-       */
+      /** No record schema, because its errors would contain the keys. */
       env: z
         .custom<Record<string, string>>(isEnvironment, 'must be an object of strings without NUL')
         .exactOptional(),
-      /** The folder that the program runs in; default: the home folder of the worker's user. */
       cwd: text.exactOptional(),
-      /** The program's standard input, which may contain any bytes; default: none. */
+      /** May contain any bytes. */
       stdin: z.string('must be a string').exactOptional(),
-      /** The user that runs the program; the worker must run as root or as that user. Default: the worker's user. */
+      /** The worker must run as root or as this user. */
       user: text
         .regex(USER_NAME, "must be the name of a user: letters, digits, '_', '.' and '-'")
         .exactOptional(),
@@ -80,9 +71,7 @@ export const commandTask: Task<CommandArgs, CommandArgs> = task(COMMAND_TASK, {
   retries: 0,
 })
 
-/**
- * @param user  the user that runs every command; null means the worker's user, or the job's user if the worker is root
- */
+/** @param user  runs every command; null means the worker's user, or the job's user if the worker is root */
 export async function runCommand(
   { args, signal, log }: HandlerContext<CommandArgs>,
   user: CommandUser | null,
@@ -96,7 +85,6 @@ export async function runCommand(
     ...(user !== null && { uid: user.uid, gid: user.gid }),
     // This creates a process group that can be signalled as a whole.
     detached: true,
-    stdio: ['pipe', 'pipe', 'pipe'],
   })
   const ended = endOf(child)
   // If there are no free file descriptors, neither the process nor its streams exist.
@@ -132,11 +120,7 @@ export async function runCommand(
   throw new Error(`${file} ${how}${last.length === 0 ? '' : `\n${last.join('\n')}`}`)
 }
 
-/**
- * The program and its arguments, run through `runuser` if the job names another user.
- *
- * @param runsAs  the user of `--command-user`; a job cannot choose another user
- */
+/** @param runsAs  the user of `--command-user`; a job cannot choose another user */
 function commandLine(args: CommandArgs, runsAs: CommandUser | null): readonly [string, ...string[]] {
   const [program = '', ...rest] =
     args.shell === undefined ? (args.argv ?? []) : [args.shellPath ?? SHELL, '-c', args.shell]
@@ -194,7 +178,7 @@ function signalGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
   }
 }
 
-/** Reads a stream to its end. Only the start of a long line is kept in memory. */
+/** Only the start of a long line is kept in memory. */
 async function readLines(stream: Readable, keep: (line: string) => void): Promise<void> {
   let line = ''
   let isAfterReturn = false
@@ -217,17 +201,13 @@ async function readLines(stream: Readable, keep: (line: string) => void): Promis
   if (line !== '') keep(line)
 }
 
-function hasNoNul(text: string): boolean {
-  return !text.includes('\0')
-}
-
 function isEnvironment(value: unknown): boolean {
   return (
     typeof value === 'object' &&
     value !== null &&
     !Array.isArray(value) &&
     Object.entries(value).every(
-      ([name, text]) => /^[^=\0]+$/.test(name) && typeof text === 'string' && hasNoNul(text),
+      ([name, content]) => /^[^=\0]+$/.test(name) && text.safeParse(content).success,
     )
   )
 }

@@ -1,4 +1,3 @@
-/** The user that `--command-user` runs commands as. */
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { userInfo } from 'node:os'
@@ -8,7 +7,6 @@ export interface CommandUser {
   readonly name: string
   readonly uid: number
   readonly gid: number
-  /** The folder that commands start in. */
   readonly home: string
 }
 
@@ -27,15 +25,11 @@ export function commandUser(name: string): CommandUser {
   return { ...user, home: existsSync(user.home) ? user.home : '/' }
 }
 
-/**
- * @param key  a name, or a uid
- * @returns null if this machine has no such user
- * @throws UsageError if the user cannot be looked up
- */
-export function findUser(key: string): CommandUser | null {
-  const { status, stdout, error } = spawnSync('getent', ['passwd', '--', key], { encoding: 'utf8' })
+/** @throws UsageError if `getent` cannot be run */
+export function findUser(nameOrUid: string): CommandUser | null {
+  const { status, stdout, error } = spawnSync('getent', ['passwd', '--', nameOrUid], { encoding: 'utf8' })
   if (error !== undefined)
-    throw new UsageError(`'getent' cannot be run to look up the user '${key}': ${error.message}`)
+    throw new UsageError(`'getent' cannot be run to look up the user '${nameOrUid}': ${error.message}`)
   const [name = '', , uid, gid, , home = ''] = stdout.trim().split(':')
   return status === 0 ? { name, uid: Number(uid), gid: Number(gid), home } : null
 }

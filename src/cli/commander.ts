@@ -18,10 +18,8 @@ export type Command<
 
 export type Option = typed.Option
 
-/** A command whose options and arguments the compiler does not know. */
 export type AnyCommand = typed.CommandUnknownOpts
 
-/** For `addHelpText`. */
 export function examples(...commands: readonly string[]) {
   return ['after', `\nExamples:\n${commands.map((command) => `  $ kalends ${command}`).join('\n')}`] as const
 }

@@ -44,7 +44,6 @@ Examples:
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found, 4 conflict with the current state, 5 database unreachable,
 130 interrupted. Data goes to stdout, everything else to stderr; --json prints one JSON object per line.`
 
-/** @param args  the command line; only the command named in it is loaded */
 export async function program(args: readonly string[]): Promise<AnyCommand> {
   const named = args.find((arg) => !arg.startsWith('-') && arg !== 'help')
   const main = new Command('kalends')
@@ -65,7 +64,6 @@ export async function program(args: readonly string[]): Promise<AnyCommand> {
   return main
 }
 
-/** Groups contain commands. */
 function inheriting(command: AnyCommand, parent: AnyCommand): AnyCommand {
   command.copyInheritedSettings(parent)
   for (const child of command.commands) inheriting(child, command)

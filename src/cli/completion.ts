@@ -1,7 +1,3 @@
-/**
- * `kalends completion`: a completion script for a shell, and the candidates that the script requests at each
- * completion.
- */
 import { firstLine } from '../errors.ts'
 import { type AnyCommand, Argument, Command } from './commander.ts'
 import { print } from './output.ts'
@@ -9,10 +5,7 @@ import { print } from './output.ts'
 const SHELLS = ['bash', 'zsh', 'fish'] as const
 type Shell = (typeof SHELLS)[number]
 
-/**
- * Each script runs `kalends completion <shell> -- <words>` with the words up to the cursor. If nothing matches, the
- * script completes file names.
- */
+/** Each script runs `kalends completion <shell> -- <words up to the cursor>`, and falls back to file names. */
 const SCRIPTS: Readonly<Record<Shell, string>> = {
   bash: `# bash completion for kalends
 _kalends() {
@@ -43,7 +36,6 @@ complete -c kalends -f -a '(__kalends_complete)'
 `,
 }
 
-/** @param program  loads the command that the words name */
 export function completionCommand(program: (words: readonly string[]) => Promise<AnyCommand>): AnyCommand {
   return new Command('completion')
     .description('Prints a script that completes commands, options and their choices in a shell.')

@@ -1,26 +1,21 @@
-/**
- * Finds the database that a command works on: from the flag, else the environment, else the configuration file, else a
- * file in the current folder.
- */
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { messageOf } from '../errors.ts'
 import { type Command, type OptionValues, withFlags } from './commander.ts'
-import { UsageError } from './failure.ts'
+import { CommandError, EXIT, UsageError } from './failure.ts'
 
 export type DatabaseFlags = {
-  readonly [Name in 'database' | 'tablePrefix' | 'schema' | 'config']?: string
+  readonly [Name in 'database' | 'tablePrefix' | 'schema' | 'config']?: string | undefined
 }
 
-export interface Configuration {
+interface Configuration {
   readonly database: string
-  readonly tablePrefix: string | undefined
-  readonly schema: string | undefined
-  /** A description of where the database URL was found. */
+  /** Where the URL was found, for messages. */
   readonly origin: string
+  readonly tables: { readonly tablePrefix: string | undefined; readonly schema: string | undefined }
 }
 
-export const CONFIG_FILE = 'kalends.config.json'
+const CONFIG_FILE = 'kalends.config.json'
 const DEFAULT_DATABASE = 'sqlite:./kalends.db'
 
 export function withDatabaseOptions<Args extends unknown[], Flags extends OptionValues>(
@@ -47,25 +42,36 @@ export function withDatabaseOptions<Args extends unknown[], Flags extends Option
 
 /** @throws UsageError if the configuration file is missing or invalid */
 export function configurationOf(flags: DatabaseFlags): Configuration {
-  const environment = process.env
   const file = readConfig(flags.config)
-  const tablePrefix = flags.tablePrefix ?? given(environment['KALENDS_TABLE_PREFIX']) ?? file.tablePrefix
-  const schema = flags.schema ?? given(environment['KALENDS_SCHEMA']) ?? file.schema
-  const place = { tablePrefix, schema }
-  if (flags.database !== undefined) return { database: flags.database, ...place, origin: '--database' }
-  const fromEnvironment = given(environment['KALENDS_DATABASE'])
-  if (fromEnvironment !== undefined)
-    return { database: fromEnvironment, ...place, origin: 'KALENDS_DATABASE' }
-  if (file.database !== undefined)
-    return { database: file.database, ...place, origin: flags.config ?? CONFIG_FILE }
-  return { database: DEFAULT_DATABASE, ...place, origin: 'the default' }
+  const sources: [database: string | undefined, origin: string][] = [
+    [flags.database, '--database'],
+    [environment('KALENDS_DATABASE'), 'KALENDS_DATABASE'],
+    [file.database, flags.config ?? CONFIG_FILE],
+  ]
+  const [database = DEFAULT_DATABASE, origin = 'the default'] =
+    sources.find(([url]) => url !== undefined) ?? []
+  const tablePrefix = flags.tablePrefix ?? environment('KALENDS_TABLE_PREFIX') ?? file.tablePrefix
+  const schema = flags.schema ?? environment('KALENDS_SCHEMA') ?? file.schema
+  return { database, origin, tables: { tablePrefix, schema } }
 }
 
-function given(text: string | undefined): string | undefined {
-  return text === '' ? undefined : text
+/** @throws CommandError if it is a SQLite file that does not exist: SQLite would create an empty one */
+export function existingDatabase(flags: DatabaseFlags): Configuration {
+  const configuration = configurationOf(flags)
+  const path = sqlitePath(configuration.database)
+  if (path === null || existsSync(path)) return configuration
+  throw new CommandError(
+    `the database file '${path}' does not exist (from ${configuration.origin}): name one with --database, or create it with 'kalends migrate'`,
+    EXIT.unavailable,
+  )
 }
 
-function readConfig(path: string | undefined): Partial<Omit<Configuration, 'origin'>> {
+function environment(name: string): string | undefined {
+  const value = process.env[name]
+  return value === '' ? undefined : value
+}
+
+function readConfig(path: string | undefined): Omit<DatabaseFlags, 'config'> {
   const file = resolve(path ?? CONFIG_FILE)
   if (!existsSync(file)) {
     if (path === undefined) return {}
@@ -91,15 +97,13 @@ function readConfig(path: string | undefined): Partial<Omit<Configuration, 'orig
   // The path of a SQLite file is relative to the configuration file, so --config works from any folder.
   const relative = url === undefined ? null : sqlitePath(url)
   return {
-    ...(url !== undefined && {
-      database: relative === null ? url : `sqlite:${resolve(dirname(file), relative)}`,
-    }),
+    database: relative === null ? url : `sqlite:${resolve(dirname(file), relative)}`,
     tablePrefix: text('tablePrefix', tablePrefix),
     schema: text('schema', schema),
   }
 }
 
-/** The file that a SQLite URL names, or null if it names none. */
+/** Null if the URL names no file. */
 export function sqlitePath(database: string): string | null {
   if (!database.startsWith('sqlite:')) return null
   const path = database.slice('sqlite:'.length).replace(/^\/\//, '')

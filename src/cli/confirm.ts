@@ -1,12 +1,8 @@
-/** Asks for confirmation before something is destroyed, through `--yes` or a question at a terminal. */
 import { createInterface } from 'node:readline/promises'
 import { EXIT, QuietFailure, UsageError } from './failure.ts'
 import { say } from './output.ts'
 
-/**
- * @param question  such as `Remove 3 schedules?`
- * @throws UsageError without a terminal; QuietFailure if the answer is not yes
- */
+/** @throws UsageError without a terminal; QuietFailure if the answer is not yes */
 export async function confirm(question: string, yes: boolean | undefined): Promise<void> {
   if (yes === true) return
   if (!process.stdin.isTTY || !process.stderr.isTTY)

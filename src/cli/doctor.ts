@@ -1,11 +1,10 @@
-/** `kalends doctor`: prints problems and how to fix them. */
 import { counted } from '../duration.ts'
 import { Kalends } from '../kalends.ts'
 import { type AnyCommand, Command, examples } from './commander.ts'
-import { configurationOf, shownUrl, withDatabaseOptions } from './configuration.ts'
+import { existingDatabase, shownUrl, withDatabaseOptions } from './configuration.ts'
 import { QuietFailure } from './failure.ts'
 import { harmlessText, painted, printResult, say } from './output.ts'
-import { LEASE_OPTION, mustExist } from './session.ts'
+import { LEASE_OPTION } from './session.ts'
 
 const HELP = `
 It checks for tables that do not fit this version; clocks that disagree; missing live workers and crashed workers;
@@ -30,10 +29,8 @@ export default function doctorCommand(): AnyCommand {
       ),
     )
   return withDatabaseOptions(command).action(async ({ lease, json, ...flags }) => {
-    const configuration = configurationOf(flags)
-    mustExist(configuration)
-    const { database, tablePrefix, schema } = configuration
-    const findings = await Kalends.doctor(database, { tablePrefix, schema, lease })
+    const { database, tables } = existingDatabase(flags)
+    const findings = await Kalends.doctor(database, { ...tables, lease })
     for (const finding of findings) {
       const problem = `${painted('red', 'WRONG')} ${painted('bold', finding.code)}: ${harmlessText(finding.problem)}`
       printResult(json, finding, `${problem}\n  ${painted('green', 'fix')}: ${harmlessText(finding.fix)}\n`)

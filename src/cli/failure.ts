@@ -1,12 +1,8 @@
-/**
- * Failures of commands: one clear message on stderr, and an exit code that tells scripts what kind of failure it was.
- */
 import { CommanderError } from 'commander'
 import { errorText, InvalidInputError, messageOf } from '../errors.ts'
 import { SETTING_NAMES } from '../model/settings.ts'
 import { harmlessLines } from './output.ts'
 
-/** The exit codes that scripts can distinguish. */
 export const EXIT = {
   ok: 0,
   failed: 1,
@@ -17,7 +13,6 @@ export const EXIT = {
   interrupted: 130,
 } as const
 
-/** Something that a command could not do; the message is for the user. */
 export class CommandError extends Error {
   readonly exitCode: number
 
@@ -46,8 +41,7 @@ export function hasCode(error: unknown, code: string): boolean {
   return error instanceof Error && 'code' in error && error.code === code
 }
 
-/** The exit codes of the library's errors, by their stable codes. */
-const EXIT_CODES: ReadonlyMap<string, number> = new Map([
+const EXIT_CODES: ReadonlyMap<unknown, number> = new Map([
   ['KALENDS_INVALID_INPUT', EXIT.usage],
   ['KALENDS_CALENDAR_SYNTAX', EXIT.usage],
   ['KALENDS_CRON_SYNTAX', EXIT.usage],
@@ -72,12 +66,7 @@ export function flagOf(name: string): string {
   return `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
 }
 
-/**
- * Reports an error.
- *
- * @param verbose  whether to include stack and causes
- * @returns the exit code
- */
+/** @returns the exit code */
 export function report(error: unknown, verbose: boolean, write: (text: string) => void): number {
   // commander has already reported this error; help and version are not errors.
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
@@ -90,8 +79,8 @@ export function report(error: unknown, verbose: boolean, write: (text: string) =
 
 export function exitCodeOf(error: unknown): number {
   if (error instanceof CommandError) return error.exitCode
-  const code: unknown = error instanceof Error && 'code' in error ? error.code : undefined
-  return (typeof code === 'string' ? EXIT_CODES.get(code) : undefined) ?? EXIT.failed
+  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  return EXIT_CODES.get(code) ?? EXIT.failed
 }
 
 /** The message, naming the option instead of the field. */

@@ -1,4 +1,3 @@
-/** Command options derived from the tables of settings and filters, and settings as lines of output. */
 import { spanText } from '../duration.ts'
 import type { Conditions, Filters } from '../model/filters.ts'
 import {
@@ -26,7 +25,6 @@ const PLACEHOLDERS: Readonly<Record<Setting['kind'], string>> = {
   json: 'json',
 }
 
-/** The description, used as the first line of a help text. */
 export function helpOf({ description }: Setting): string {
   return `${description.charAt(0).toLowerCase()}${description.slice(1)}`.replaceAll('`', "'")
 }
@@ -56,11 +54,7 @@ function optionOf(name: OptionName): Option {
   return option
 }
 
-/**
- * The given settings, in the form that the library accepts.
- *
- * @param clears  whether `none` clears a setting; otherwise it is a normal value
- */
+/** @param clears  whether `none` clears a setting; otherwise it is a normal value */
 export async function givenSettings(
   flags: SettingFlags,
   names: readonly OptionName[],
@@ -78,7 +72,7 @@ export async function givenSettings(
   return given
 }
 
-/** The label and text of each of these settings; the text is null if the setting is not worth a line. */
+/** The text is null if the setting is not worth a line. */
 export function settingFacts(
   row: object,
   names: readonly SettingName[],
@@ -100,7 +94,6 @@ function valueText({ kind }: Setting, value: unknown): string | null {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
-/** The filters that have a flag, each with the name of its property. */
 function flagged(filters: Filters) {
   return Object.entries(filters).flatMap(([name, filter]) =>
     filter.flag === undefined ? [] : [{ name, filter, ...filter.flag }],
@@ -122,7 +115,6 @@ export function withFilters<Args extends unknown[], Flags extends OptionValues>(
   })
 }
 
-/** The conditions that the flags of a command set. */
 export function conditionsOf<Of extends Filters>(filters: Of, flags: object): Conditions<Of> {
   const given = flagged(filters).map(({ name, form }) => [
     name,

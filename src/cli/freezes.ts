@@ -1,4 +1,3 @@
-/** `kalends freeze`, `thaw` and `freezes`. */
 import { counted } from '../duration.ts'
 import type { Freeze } from '../index.ts'
 import { type AnyCommand, Command, examples } from './commander.ts'

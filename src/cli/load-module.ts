@@ -1,21 +1,13 @@
-/** Loads the application's module: `export default (kalends) => …`, with its handlers and declared schedules. */
 import { stat } from 'node:fs/promises'
 import { extname, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Kalends } from '../kalends.ts'
 import { CommandError, EXIT, hasCode, UsageError } from './failure.ts'
 
-export type Setup = (kalends: Kalends) => unknown
-
 const EXAMPLE = 'export default (kalends) => { kalends.handle(…); kalends.declare(…) }'
 
-/**
- * @param path  of a file, relative to the current folder
- * @returns a function that sets up a Kalends; errors thrown by the module's function are reported as errors of the
- *   module
- * @throws CommandError that explains what is wrong with the file
- */
-export async function loadModule(path: string): Promise<Setup> {
+/** @throws CommandError, also from the function that it returns */
+export async function loadModule(path: string): Promise<(kalends: Kalends) => Promise<void>> {
   const file = resolve(path)
   const found = await stat(file).catch(() => null)
   if (found === null) throw new UsageError(`the module '${path}' does not exist (looked for ${file})`)

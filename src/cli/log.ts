@@ -1,26 +1,19 @@
-/** The log of a worker: one readable line per event, or JSON for machines. */
 import { firstLine } from '../errors.ts'
-import { type DestinationStream, pino } from 'pino'
+import { pino } from 'pino'
 import type { Logger } from '../logger.ts'
 import { harmlessJson, harmlessText } from './output.ts'
 
-export interface LogOptions {
-  readonly json: boolean
-  /** The least important lines. */
-  readonly level: keyof Logger
-}
-
-export function commandLog({ json, level }: LogOptions, write: (text: string) => void): Logger {
-  const destination: DestinationStream = {
-    write: (line) => write(json ? harmlessJson(line) : readable(line)),
-  }
-  return pino({ level, base: null }, destination)
+export function commandLog(
+  { json, level }: { readonly json: boolean; readonly level: keyof Logger },
+  write: (text: string) => void,
+): Logger {
+  return pino({ level, base: null }, { write: (line) => write(json ? harmlessJson(line) : readable(line)) })
 }
 
 const LEVELS: Readonly<Record<string, string>> = { 20: 'debug', 30: 'info ', 40: 'WARN ', 50: 'ERROR' }
 
 /** `2026-11-21T07:36:30.123Z info  Kalends started worker=web-1/mb8… tasks=["mail"]` */
-export function readable(line: string): string {
+function readable(line: string): string {
   const { level, time, msg, err, ...fields }: Record<string, unknown> = JSON.parse(line)
   const at = new Date(Number(time)).toISOString()
   const rest = Object.entries(fields)

@@ -1,5 +1,4 @@
 #!/usr/bin/env node
-/** The command line: `kalends …`. The exit codes are in failure.ts. */
 import { program } from './commands.ts'
 import { EXIT, report } from './failure.ts'
 

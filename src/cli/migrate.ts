@@ -1,4 +1,3 @@
-/** `kalends migrate`: creates or updates the tables, as a step of a deployment. */
 import { Kalends } from '../kalends.ts'
 import { type AnyCommand, Command, examples } from './commander.ts'
 import { configurationOf, shownUrl, withDatabaseOptions } from './configuration.ts'
@@ -29,13 +28,13 @@ application may not create tables. With --print, it changes nothing and prints t
 another user can run them.`,
     )
   return withDatabaseOptions(command).action(async ({ json, print: isPrinted, ...flags }) => {
-    const { database, tablePrefix, schema } = configurationOf(flags)
+    const { database, tables } = configurationOf(flags)
     if (isPrinted === true) {
-      const statements = await Kalends.migrationStatements(database, { tablePrefix, schema })
+      const statements = await Kalends.migrationStatements(database, tables)
       printResult(json, { statements }, statements.map((statement) => `${statement};\n`).join(''))
       return
     }
-    const applied = await Kalends.migrate(database, { tablePrefix, schema })
+    const applied = await Kalends.migrate(database, tables)
     const where = shownUrl(database)
     if (json === true) printJson({ database: where, applied })
     else if (applied.length === 0) print(`${where}: up to date, nothing to do\n`)

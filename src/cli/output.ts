@@ -11,13 +11,11 @@ export function printJson(value: unknown): void {
   process.stdout.write(`${harmlessJson(JSON.stringify(value))}\n`)
 }
 
-/** The result of a command: JSON with `--json`, otherwise text for people. */
 export function printResult(json: boolean | undefined, value: unknown, text: string): void {
   if (json === true) printJson(value)
   else print(text)
 }
 
-/** A message about the progress of a command, not its result. */
 export function say(text: string): void {
   process.stderr.write(`${harmlessLines(text)}\n`)
 }
@@ -46,7 +44,7 @@ export function lineWidth(): number {
 const ACTIVE =
   /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}\ufff9-\ufffb]|(?![\u200c\u200d\p{Variation_Selector}])\p{Default_Ignorable_Code_Point}|(?<![\p{Extended_Pictographic}\p{Emoji_Modifier}\p{M}\p{Script=Arabic}])[\u200c\u200d\p{Variation_Selector}]/gu
 
-/** Escapes characters that could move the cursor, change colours or be invisible, because rows may contain any text. */
+/** For text from rows, which may contain any characters. */
 export function harmlessText(text: string): string {
   return text.replaceAll(ACTIVE, (character) => {
     const code = character.codePointAt(0) ?? 0
@@ -57,10 +55,7 @@ export function harmlessText(text: string): string {
   })
 }
 
-/**
- * A message with several lines, such as an error with its stack. All lines after the first are indented, so that a name
- * with a line break cannot start a line that looks like another message.
- */
+/** Indents all lines but the first, so that a name with a line break cannot look like another message. */
 export function harmlessLines(text: string): string {
   return text
     .split('\n')
@@ -68,7 +63,7 @@ export function harmlessLines(text: string): string {
     .join('\n')
 }
 
-/** The same JSON with control characters escaped. JSON.stringify escapes only the C0 characters. */
+/** JSON.stringify escapes only the C0 characters. */
 export function harmlessJson(json: string): string {
   return json.replaceAll(ACTIVE, (character) =>
     // pino ends its lines with a newline; within text, newlines are already escaped.

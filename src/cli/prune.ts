@@ -1,4 +1,3 @@
-/** `kalends prune`: immediately runs the cleanup that workers run every hour. */
 import { counted } from '../duration.ts'
 import { type AnyCommand, Command, examples } from './commander.ts'
 import { confirm } from './confirm.ts'

@@ -1,7 +1,4 @@
-/**
- * `kalends start --http`: serves the REST API and the web page from the worker. This module is loaded only with this
- * option. Invalid options are reported before the worker starts.
- */
+/** Loaded only with `kalends start --http`. Invalid options are reported before the worker starts. */
 import { once } from 'node:events'
 import { lstatSync, rmSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
@@ -22,17 +19,14 @@ interface HttpFlags {
   readonly httpBuiltInTasks?: boolean
 }
 
-/** Listens on a port, or on a Unix socket that only the worker's user can connect to. */
+/** A port, or a Unix socket that only the worker's user can connect to. */
 type Address = { readonly host: string; readonly port: number } | { readonly path: string }
 
-/**
- * Opens the server, logs its address, prints how to sign in, and returns a function that closes the server.
- */
+/** Returns a function that closes the server. */
 export type Serve = (kalends: Kalends, log: Logger) => Promise<() => Promise<void>>
 
-const HEADERS_MS = 10_000
-const CHECKED_EVERY_MS = 1000
-const REQUEST_MS = 60_000
+/** In milliseconds. */
+const TIMEOUTS = { headersTimeout: 10_000, requestTimeout: 60_000, connectionsCheckingInterval: 1000 }
 const CLOSE_MS = 2000
 const CONNECTIONS = { total: 1000, perClient: 100 }
 /** All users of the page share one token. */
@@ -70,12 +64,7 @@ export function serving(
             trustedProxies: trustedProxy,
           }),
     })
-    const timeouts = {
-      headersTimeout: HEADERS_MS,
-      requestTimeout: REQUEST_MS,
-      connectionsCheckingInterval: CHECKED_EVERY_MS,
-    }
-    const server = createServer(timeouts, node(handler))
+    const server = createServer(TIMEOUTS, node(handler))
     limitConnections(server, CONNECTIONS, (from) => (proxies.trusts(from) ? null : clientKey(from)))
     await listen(server, address)
     announce(server, address, token, logger)
@@ -153,12 +142,12 @@ async function isAnswered(path: string): Promise<boolean> {
 
 function announce(server: Server, address: Address, token: Token | null, log: Logger): void {
   const bound = server.address()
-  const port = typeof bound === 'object' && bound !== null && 'port' in bound ? bound.port : undefined
-  const url = urlOf(address, port)
+  const tcp = typeof bound === 'string' ? null : bound
+  const url = urlOf(address, tcp?.port)
   log.info({ url, token: token === null ? 'none needed' : 'needed' }, 'The REST API is served')
   // The host may be a name that resolves to any address, so check the bound address. No browser can open a Unix socket.
-  if (typeof bound !== 'object' || bound === null || 'path' in address) return
-  const isRemote = !isLoopback(bound.address)
+  if (tcp === null) return
+  const isRemote = !isLoopback(tcp.address)
   if (isRemote) log.warn({ url }, PLAIN_HTTP)
   if (token === null) return
   // Do not use the logger here, because logs are stored and forwarded. Do not print a token that the user chose.
@@ -180,8 +169,7 @@ const TOO_MANY =
   'HTTP/1.1 429 Too Many Requests\r\nretry-after: 5\r\nconnection: close\r\ncontent-length: 0\r\n\r\n'
 
 /**
- * Limits a server's connections, in total and per client. A new connection replaces an idle one, so silent sockets
- * cannot block clients.
+ * A new connection replaces an idle one, so silent sockets cannot block clients.
  *
  * @param clientOf  the client at a remote address, whose connections are counted together; null means no limit
  */

@@ -1,17 +1,7 @@
-/** Runs commands that work on the database: opens the database for them and always closes it. */
-import { existsSync } from 'node:fs'
 import type { Kalends } from '../kalends.ts'
 import { type AnyCommand, type Command, type OptionValues, withFlags } from './commander.ts'
-import {
-  type Configuration,
-  configurationOf,
-  type DatabaseFlags,
-  sqlitePath,
-  withDatabaseOptions,
-} from './configuration.ts'
-import { CommandError, EXIT } from './failure.ts'
+import { type DatabaseFlags, existingDatabase, withDatabaseOptions } from './configuration.ts'
 
-/** For commands that check whether workers are alive. */
 export const LEASE_OPTION = [
   '--lease <span>',
   'a worker that is silent for longer counts as dead; use the lease of your workers (default: 60s)',
@@ -22,10 +12,7 @@ export type SessionFlags = DatabaseFlags & {
   readonly lease?: string
 }
 
-/**
- * Adds to a command the database options, `--json`, and an action that calls `work` with the opened database, the
- * arguments and the options.
- */
+/** Adds the database options, `--json`, and an action that calls `work` with the opened database. */
 export function onDatabase<Args extends unknown[], Flags extends OptionValues>(
   command: Command<Args, Flags>,
   work: (kalends: Kalends, ...params: [...Args, Flags & SessionFlags]) => Promise<void>,
@@ -47,31 +34,13 @@ export async function withKalends<Result>(
   flags: SessionFlags,
   work: (kalends: Kalends) => Promise<Result>,
 ): Promise<Result> {
-  const configuration = configurationOf(flags)
-  mustExist(configuration)
-  const { database, tablePrefix, schema } = configuration
-  const { lease } = flags
+  const { database, tables } = existingDatabase(flags)
   const { Kalends } = await import('../kalends.ts')
-  const kalends = await Kalends.open(database, {
-    lease,
-    tablePrefix,
-    schema,
-    migrate: false,
-    retention: false,
-  })
+  const options = { ...tables, lease: flags.lease, migrate: false, retention: false } as const
+  const kalends = await Kalends.open(database, options)
   try {
     return await work(kalends)
   } finally {
     await kalends.stop({ grace: 0 })
   }
-}
-
-/** Without this check, SQLite would create an empty file. */
-export function mustExist({ database, origin }: Configuration): void {
-  const path = sqlitePath(database)
-  if (path === null || existsSync(path)) return
-  throw new CommandError(
-    `the database file '${path}' does not exist (from ${origin}): name one with --database, or create it with 'kalends migrate'`,
-    EXIT.unavailable,
-  )
 }

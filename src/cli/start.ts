@@ -1,4 +1,3 @@
-/** `kalends start`: runs this process as a worker until a signal stops it. */
 import { InvalidArgumentError } from 'commander'
 import { messageOf } from '../errors.ts'
 import { Kalends } from '../kalends.ts'
@@ -106,24 +105,16 @@ async function start(module: string | undefined, flags: Flags): Promise<void> {
         ? 'without a module there are no jobs to run, and with --no-scheduler there is nothing else to do'
         : '--no-scheduler and --no-executor together leave nothing to do',
     )
-  const { database, tablePrefix, schema } = configurationOf(flags)
+  const { database, tables } = configurationOf(flags)
   const runsAs = commandUserOf(flags)
   const serve = await serveOf(flags, database)
   const setup = module === undefined ? null : await loadModule(module)
   const { json = false, logLevel: level } = flags
-  const log = commandLog({ json, level }, (text) => process.stdout.write(text))
+  const logger = commandLog({ json, level }, (text) => process.stdout.write(text))
   const stopped = stopSignal()
   const { worker, zone, lease, pollInterval, redact, grace } = flags
-  const kalends = await Kalends.open(database, {
-    tablePrefix,
-    schema,
-    worker,
-    zone,
-    lease,
-    pollInterval,
-    redact,
-    logger: log,
-  })
+  const options = { ...tables, worker, zone, lease, pollInterval, redact, logger }
+  const kalends = await Kalends.open(database, options)
   let close: (() => Promise<void>) | undefined
   try {
     await setup?.(kalends)
@@ -131,16 +122,13 @@ async function start(module: string | undefined, flags: Flags): Promise<void> {
       const { commandTask, runCommand } = await import('./command-task.ts')
       kalends.handle(commandTask, (context) => runCommand(context, runsAs))
     }
-    await kalends.start({
-      scheduler: flags.scheduler,
-      concurrency: runsJobs ? flags.concurrency : 0,
-      grace,
-    })
-    close = await serve?.(kalends, log)
-    log.info({ database: shownUrl(database) }, 'Ready; Ctrl-C stops it')
-    if (!hasHandlers) log.info({}, 'No module was given: this worker submits jobs, and others run them')
+    const concurrency = runsJobs ? flags.concurrency : 0
+    await kalends.start({ scheduler: flags.scheduler, concurrency, grace })
+    close = await serve?.(kalends, logger)
+    logger.info({ database: shownUrl(database) }, 'Ready; Ctrl-C stops it')
+    if (!hasHandlers) logger.info({}, 'No module was given: this worker submits jobs, and others run them')
     const signal = await stopped
-    log.info({ signal, grace }, 'Stopping; Ctrl-C again ends it at once')
+    logger.info({ signal, grace }, 'Stopping; Ctrl-C again ends it at once')
   } finally {
     await close?.()
     await kalends.stop()
@@ -177,10 +165,7 @@ function checkedSpan(text: string): string {
   }
 }
 
-/**
- * A terminal sends Ctrl-C to every process in the foreground, and npm forwards the signal as well. A second signal
- * within this time therefore counts as the same signal.
- */
+/** A terminal sends Ctrl-C to every process in the foreground, and npm forwards it: that is one signal, not two. */
 const SAME_MS = 500
 
 /** @returns resolves with the first SIGINT or SIGTERM; a second one ends the process at once */

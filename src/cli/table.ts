@@ -1,6 +1,6 @@
-/** Prints tables as systemctl does: a title line, columns two spaces apart, and at most as wide as the terminal. */
 import { counted } from '../duration.ts'
 import type { Listed, ListPage, PageQuery } from '../index.ts'
+import { MAX_TOTAL } from '../model/filters.ts'
 import { harmlessText, lineWidth, painted, print, printJson, say, type Style } from './output.ts'
 
 export interface Column<Row> {
@@ -74,7 +74,7 @@ const WIDE =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Emoji_Presentation}\uff01-\uff60]/u
 const characters = new Intl.Segmenter()
 
-/** The width of a string in terminal cells. */
+/** The width in terminal cells. */
 export function cellsOf(text: string): number {
   if (/^[ -~]*$/.test(text)) return text.length
   let cells = 0
@@ -83,38 +83,39 @@ export function cellsOf(text: string): number {
 }
 
 function cutTo(text: string, width: number): string {
-  if (cellsOf(text) <= width) return text
-  let cut = ''
-  for (const { segment } of characters.segment(text)) {
-    if (cellsOf(cut + segment) > width - 1) break
-    cut += segment
-  }
-  return `${cut}…`
+  return cellsOf(text) <= width ? text : `${startOf(text, width - 1, cellsOf)}…`
 }
 
-/** Prints all rows of a list, followed by their number. */
+/** As much of a text as fits; no character is cut in half. */
+export function startOf(text: string, most: number, sizeOf: (text: string) => number): string {
+  let start = ''
+  for (const { segment } of characters.segment(text)) {
+    if (sizeOf(start + segment) > most) break
+    start += segment
+  }
+  return start
+}
+
 export function printRows<Row>(
   json: boolean | undefined,
   columns: readonly Column<Row>[],
   rows: readonly Row[],
   noun: string,
+  ending = '.',
 ): void {
   if (json === true) for (const row of rows) printJson(row)
   else {
     if (rows.length > 0) print(tableText(columns, rows))
-    say(`${counted(rows.length, noun)} listed.`)
+    say(`${counted(rows.length, noun)} listed${ending}`)
   }
 }
 
 const PAGE = 1000
-/** The description of `--after`. */
 export const AFTER = 'continue an earlier list, which printed the value to pass here'
 
-interface List<Row> {
-  readonly list: (page: PageQuery) => Promise<ListPage<Listed<Row>>>
+interface Lists<Row, Query> {
+  readonly list: (query: Query) => Promise<ListPage<Listed<Row>>>
   readonly get: (id: string) => Promise<Row | null>
-  readonly columns: readonly Column<Row>[]
-  readonly noun: string
 }
 
 interface ListFlags {
@@ -124,26 +125,30 @@ interface ListFlags {
 }
 
 /** Prints the first rows of a list: as a table, or with `--json`, as whole rows with the values that lists omit. */
-export async function printList<Row extends { readonly id: string }>(
-  { list, get, columns, noun }: List<Row>,
-  { limit, after, json = false }: ListFlags,
+export async function printList<Row extends { readonly id: string }, Query>(
+  lists: Lists<Row, Query & PageQuery>,
+  query: Query,
+  columns: readonly Column<Row>[],
+  noun: string,
+  { limit, after, json }: ListFlags,
 ): Promise<void> {
   // A map, because a row whose position changes between reads may be found twice.
   const found = new Map<string, Listed<Row>>()
-  const read = async (from: string | undefined) => {
-    const { items, ...page } = await list({ limit: Math.min(PAGE, limit - found.size), after: from })
-    for (const item of items) found.set(item.id, item)
-    return page
-  }
-  let { total, next } = await read(after)
-  while (next !== null && found.size < limit) ({ total, next } = await read(next))
+  let total: number | null
+  let next = after
+  do {
+    const page = await lists.list({ ...query, limit: Math.min(PAGE, limit - found.size), after: next })
+    for (const item of page.items) found.set(item.id, item)
+    total = page.total
+    next = page.next ?? undefined
+  } while (next !== undefined && found.size < limit)
   const rows = [...found.values()]
-  if (json) {
-    for (const row of rows) printJson(row.truncated === undefined ? row : ((await get(row.id)) ?? row))
+  if (json === true) {
+    for (const row of rows) printJson(row.truncated === undefined ? row : ((await lists.get(row.id)) ?? row))
     return
   }
-  if (rows.length > 0) print(tableText(columns, rows))
-  const of = total === null || total <= rows.length ? '' : ` of ${total === 1000 ? '1,000+' : total}`
-  const more = next === null ? '' : ` For more, repeat it with --after '${next.replaceAll("'", `'\\''`)}'`
-  say(`${counted(rows.length, noun)} listed${of}.${more}`)
+  const of = total === null || total <= rows.length ? '' : ` of ${total === MAX_TOTAL ? '1,000+' : total}`
+  const more =
+    next === undefined ? '' : ` For more, repeat it with --after '${next.replaceAll("'", `'\\''`)}'`
+  printRows(false, columns, rows, noun, `${of}.${more}`)
 }

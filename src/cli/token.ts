@@ -1,8 +1,4 @@
-/**
- * The token that callers of `--http` send. The token comes from a file or the environment, not from an option, because
- * every local account can read the arguments of a process. If neither provides a token, one is created and kept in a
- * file.
- */
+/** No option contains the token, because every local account can read the arguments of a process. */
 import { randomBytes } from 'node:crypto'
 import {
   closeSync,
@@ -23,49 +19,43 @@ import { CommandError, hasCode, UsageError } from './failure.ts'
 
 export interface Token {
   readonly value: string
-  /** The file that contains the token, or null if the token came from the environment. */
+  /** Null if the token comes from the environment. */
   readonly file: string | null
-  /** Whether the token is in Kalends' default file, because the user did not choose where it comes from. */
+  /** Whether the user did not choose where the token comes from. */
   readonly isOwn: boolean
 }
 
 const LEAST_LENGTH = 16
 
 /** @throws UsageError if the token is too short or others can read its file */
-export function givenToken(
-  tokenFile: string | undefined,
-  environment: NodeJS.ProcessEnv = process.env,
-): Token | null {
-  if (tokenFile !== undefined) return { ...keptToken(resolve(tokenFile)), isOwn: false }
-  const value = environment['KALENDS_TOKEN']
+export function givenToken(tokenFile: string | undefined): Token | null {
+  if (tokenFile !== undefined) return keptToken(resolve(tokenFile), false)
+  const value = process.env['KALENDS_TOKEN']
   if (value === undefined || value === '') return null
   return { value: checked(value, 'KALENDS_TOKEN'), file: null, isOwn: false }
 }
 
 /** @throws UsageError if the token cannot be stored or others can read its file */
-export function ownToken(database: string, environment: NodeJS.ProcessEnv = process.env): Token {
-  return { ...keptToken(defaultFile(database, environment)), isOwn: true }
+export function ownToken(database: string): Token {
+  return keptToken(defaultFile(database), true)
 }
 
-/**
- * For a SQLite database, the token file is next to the database file, because anyone who can read the database can read
- * everything anyway. For other databases, the token file is in the user's state folder.
- */
-function defaultFile(database: string, environment: NodeJS.ProcessEnv): string {
+/** Next to a SQLite file, because anyone who can read the database can read everything anyway. */
+function defaultFile(database: string): string {
   const path = sqlitePath(database)
   if (path !== null) return `${resolve(path)}.token`
-  const state = environment['XDG_STATE_HOME'] ?? ''
+  const state = process.env['XDG_STATE_HOME'] ?? ''
   return join(isAbsolute(state) ? state : join(homedir(), '.local/state'), 'kalends/token')
 }
 
 /** Reads the token file, and creates it if it is missing. */
-function keptToken(file: string): { readonly value: string; readonly file: string } {
+function keptToken(file: string, isOwn: boolean): Token {
   try {
     const found = read(file)
-    if (found !== null) return { value: found, file }
+    if (found !== null) return { value: found, file, isOwn }
     make(file)
     // If another worker was faster, use its token.
-    return { value: read(file) ?? '', file }
+    return { value: read(file) ?? '', file, isOwn }
   } catch (cause) {
     if (cause instanceof CommandError) throw cause
     throw new UsageError(`the token file '${file}' cannot be used: ${messageOf(cause)}`)

@@ -1,16 +1,15 @@
-/** Formats and parses values for commands. */
 import { InvalidArgumentError } from 'commander'
 import { messageOf } from '../errors.ts'
-import { timestamp } from './calendar-report.ts'
+import { localZone, timestamp } from './calendar-report.ts'
 
-/** The name of the task in `command-task.ts`, defined here so that the task's schema need not be loaded. */
+/** Defined here, so that the schema in `command-task.ts` need not be loaded. */
 export const COMMAND_TASK = 'command'
 
-const localZone = new Intl.DateTimeFormat().resolvedOptions().timeZone
+const zone = localZone()
 
 /** `Fri 2026-03-27 09:00:00 CET` in the zone of this process; `-` for none. */
 export function when(at: Date | null): string {
-  return at === null ? '-' : timestamp(at.getTime() * 1000, localZone)
+  return at === null ? '-' : timestamp(at.getTime() * 1000, zone)
 }
 
 /** @param otherwise  the value that `none` stands for, if it is allowed */
@@ -33,10 +32,8 @@ export function jsonValue(text: string): unknown {
   }
 }
 
-/** A time as people write it: `2026-03-27 09:00 UTC`, `tomorrow`, `+2h`. */
 export async function instantOption(option: string, text: string | undefined): Promise<Date | undefined> {
   if (text === undefined) return undefined
   const { baseTime } = await import('./base-time.ts')
-  const micros = baseTime(text, { nowMicros: Date.now() * 1000, zone: localZone, option })
-  return new Date(Math.floor(micros / 1000))
+  return new Date(Math.floor(baseTime(option, text) / 1000))
 }

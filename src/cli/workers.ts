@@ -1,4 +1,3 @@
-/** `kalends workers`. */
 import { durationText } from '../duration.ts'
 import type { WorkerStatus } from '../index.ts'
 import { type AnyCommand, Command, examples } from './commander.ts'

@@ -38,6 +38,9 @@ const OWNERS = {
   },
 } as const satisfies Record<string, Filter>
 
+/** Totals of lists stop here. */
+export const MAX_TOTAL = 1000
+
 export const SCHEDULE_FILTERS = {
   status: {
     kind: 'word',

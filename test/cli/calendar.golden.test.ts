@@ -1,6 +1,6 @@
 /** 300 random expressions with the output of the real `systemd-analyze calendar` of systemd 252. */
 import { readFileSync } from 'node:fs'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import calendarCommand from '../../src/cli/calendar.ts'
 import { runHere } from './here.ts'
 import { temporaryFolder } from './program.ts'
@@ -25,16 +25,21 @@ const answers = readFileSync(new URL('fixtures/calendar.golden.jsonl', import.me
 const NOW_LINES = /^ +From now: .*\n/gm
 
 test.each(answers)('$expr after $base in $tz', ({ expr, base, tz, status, output }) => {
+  vi.stubEnv('TZ', tz)
   let printed = ''
-  const command = calendarCommand({ localZone: tz })
-    .exitOverride()
-    .configureOutput({ writeOut: (text) => (printed += text) })
+  const stdout = vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
+    printed += String(text)
+    return true
+  })
+  const command = calendarCommand().exitOverride()
   let failed = false
   try {
     command.parse(['--zone', 'local', '--iterations', '3', '--base-time', base, '--', expr], { from: 'user' })
   } catch {
     failed = true
   }
+  stdout.mockRestore()
+  vi.unstubAllEnvs()
   expect({ printed: printed.replaceAll(NOW_LINES, ''), failed }).toEqual({
     printed: output,
     failed: status !== 0,

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import calendarCommand from '../../src/cli/calendar.ts'
 import { CommandError } from '../../src/cli/failure.ts'
 
@@ -23,15 +23,25 @@ interface Outcome {
 }
 
 function run(args: readonly string[], now = '2026-11-21T07:30:00Z', localZone = 'UTC'): Outcome {
+  vi.useFakeTimers({ now: new Date(now), toFake: ['Date'] })
+  vi.stubEnv('TZ', localZone)
   let output = ''
-  const command = calendarCommand({ now: () => new Date(now), localZone })
+  const stdout = vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
+    output += String(text)
+    return true
+  })
+  const command = calendarCommand()
     .exitOverride()
-    .configureOutput({ writeOut: (text) => (output += text), writeErr: () => undefined })
+    .configureOutput({ writeErr: () => undefined })
   try {
     command.parse(args, { from: 'user' })
     return { output, error: undefined }
   } catch (error) {
     return { output, error }
+  } finally {
+    stdout.mockRestore()
+    vi.unstubAllEnvs()
+    vi.useRealTimers()
   }
 }
 

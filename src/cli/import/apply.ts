@@ -1,32 +1,32 @@
-/**
- * Creates schedules from candidates, and prints the result, the next elapses and the settings that cannot be carried
- * over.
- */
 import { spanText } from '../../duration.ts'
 import { messageOf } from '../../errors.ts'
 import type { Kalends, Listed, ListPage, Schedule } from '../../index.ts'
 import { checkTimer } from '../../timer/index.ts'
+import { Command } from '../commander.ts'
+import { withDatabaseOptions } from '../configuration.ts'
 import { hasCode, QuietFailure, UsageError } from '../failure.ts'
 import { printResult, say } from '../output.ts'
-import { type SessionFlags, withKalends } from '../session.ts'
+import { withKalends } from '../session.ts'
 import { factsText } from '../table.ts'
-import { COMMAND_TASK, when } from '../values.ts'
+import { COMMAND_TASK, when, wholeNumber } from '../values.ts'
 import type { Candidate } from './candidate.ts'
 import { type Existing, isNumbered, matched, type Named } from './match.ts'
 
-export type ImportFlags = SessionFlags & {
-  readonly idPrefix: string
-  readonly iterations: number
-  readonly paused?: boolean
-  readonly dryRun?: boolean
-  readonly prune?: boolean
+export function sourceCommand(name: string, idPrefix: string) {
+  const command = new Command(name)
+    .option('--zone <zone>', 'the time zone of the machine: an IANA name', 'local')
+    .option('--id-prefix <text>', 'the prefix of the schedule ids', idPrefix)
+    .option('--iterations <n>', 'how many elapses of each to show', wholeNumber(0, 999_999), 3)
+    .option('--paused', 'create new schedules paused')
+    .option('--dry-run', 'only show the schedules; needs no database')
+    .option('--prune', 'remove schedules whose entries no longer exist')
+    .option('--json', 'print one JSON object per line')
+  return withDatabaseOptions(command)
 }
 
-type Result = 'created' | 'changed' | 'unchanged' | 'would be created' | 'refused' | 'left out'
+type ImportFlags = ReturnType<ReturnType<typeof sourceCommand>['opts']>
 
-interface Outcome extends Named {
-  readonly result: Result
-}
+type Outcome = Named & { readonly result: string }
 
 /**
  * @param mayBeOwn  whether an earlier import of this source may have created a schedule whose name no candidate has;
@@ -45,23 +45,17 @@ export async function importAll(
     )
   const { outcomes, stale } =
     flags.dryRun === true
-      ? {
-          outcomes: matched(candidates, [], flags.idPrefix).named.map((one) =>
-            outcomeOf(one, 'would be created'),
-          ),
-          stale: [],
-        }
+      ? preview(candidates, flags)
       : await withKalends(flags, (kalends) => writeAll(kalends, candidates, flags, mayBeOwn))
-  for (const outcome of outcomes)
-    printResult(flags.json, recordOf(outcome, flags.iterations), `${pageOf(outcome, flags.iterations)}\n`)
+  for (const outcome of outcomes) printOutcome(outcome, flags)
   const ending = flags.prune === true ? 'removed' : 'stale'
   const hint = flags.prune === true ? '' : ', but it still runs: remove it with --prune'
   for (const id of stale) {
-    const facts = [
-      ['Schedule', `${id} (${ending})`] as const,
-      ['Note', `its entry no longer exists${hint}`] as const,
-    ]
-    printResult(flags.json, { id, result: ending }, `${factsText(facts)}\n`)
+    const page = factsText([
+      ['Schedule', `${id} (${ending})`],
+      ['Note', `its entry no longer exists${hint}`],
+    ])
+    printResult(flags.json, { id, result: ending }, `${page}\n`)
   }
   const counts = new Map<string, number>()
   for (const { result } of outcomes) counts.set(result, (counts.get(result) ?? 0) + 1)
@@ -72,6 +66,11 @@ export async function importAll(
       'The commands run on workers that allow them: kalends start --allow-commands. Remove the entries from the old scheduler, or they will run twice.',
     )
   if (counts.has('refused')) throw new QuietFailure()
+}
+
+function preview(candidates: readonly Candidate[], { idPrefix }: ImportFlags) {
+  const { named, stale } = matched(candidates, [], idPrefix)
+  return { outcomes: named.map((one) => outcomeOf(one, 'would be created')), stale }
 }
 
 async function writeAll(
@@ -126,7 +125,7 @@ async function write({ schedules }: Kalends, named: Named, enabled: boolean): Pr
   }
 }
 
-function outcomeOf(named: Named, result: Result, ...notes: readonly string[]): Outcome {
+function outcomeOf(named: Named, result: string, ...notes: readonly string[]): Outcome {
   return {
     ...named,
     result: named.schedule !== null ? result : named.isLeftOut ? 'left out' : 'refused',
@@ -134,47 +133,34 @@ function outcomeOf(named: Named, result: Result, ...notes: readonly string[]): O
   }
 }
 
-function meaningOf({ schedule }: Outcome, limit: number) {
-  const checked = schedule === null ? null : checkTimer(schedule.timer, { limit })
-  return checked?.valid === true ? checked : { description: '', elapses: [], warnings: [] }
-}
-
-function recordOf(outcome: Outcome, iterations: number): object {
-  const { source, original, id, result, schedule, notes } = outcome
-  const { elapses, warnings } = meaningOf(outcome, iterations)
-  return {
-    source,
-    original,
-    id: schedule === null ? null : id,
-    result,
-    ...(schedule !== null && { ...schedule, task: COMMAND_TASK }),
-    elapses: elapses.map(({ at }) => at),
-    notes: [...notes, ...warnings],
-  }
-}
-
-function pageOf(outcome: Outcome, iterations: number): string {
-  const { source, original, id, result, schedule, isLeftOut, notes } = outcome
+function printOutcome(outcome: Outcome, { json, iterations: limit }: ImportFlags): void {
+  const { source, original, id, result, schedule, isLeftOut, notes: own } = outcome
   const found = ['Found', `${source}: ${original}`] as const
-  if (schedule === null) return factsText([found, [isLeftOut ? 'Left out' : 'Refused', notes.join('\n')]])
-  const { description, elapses, warnings } = meaningOf(outcome, iterations)
+  if (schedule === null) {
+    const page = factsText([found, [isLeftOut ? 'Left out' : 'Refused', own.join('\n')]])
+    printResult(json, { source, original, id: null, result, elapses: [], notes: own }, `${page}\n`)
+    return
+  }
+  const checked = checkTimer(schedule.timer, { limit })
+  const meaning = checked.valid ? checked : { description: '', elapses: [], warnings: [] }
+  const elapses = meaning.elapses.map(({ at }) => at)
+  const notes = [...own, ...meaning.warnings]
   const { timer, jitter, catchUp, args } = schedule
-  return factsText([
+  const command =
+    args.shell === undefined ? JSON.stringify(args.argv) : `${args.shellPath ?? '/bin/sh'} -c ${args.shell}`
+  const page = factsText([
     found,
     ['Schedule', `${id} (${result})`],
     ['Timer', timer],
-    ['In words', description],
-    ['Elapses', elapses.map(({ at }) => when(at)).join('\n')],
+    ['In words', meaning.description],
+    ['Elapses', elapses.map(when).join('\n')],
     ['Jitter', jitter === 0 ? null : spanText(jitter)],
     ['Missed runs', catchUp === 0 ? null : `at most ${catchUp} made up`],
-    [
-      'Runs',
-      args.shell === undefined
-        ? JSON.stringify(args.argv)
-        : `${args.shellPath ?? '/bin/sh'} -c ${args.shell}`,
-    ],
+    ['Runs', command],
     ['As user', args.user],
-    ['Environment', args.env === undefined ? null : JSON.stringify(args.env)],
-    ['Note', [...notes, ...warnings].join('\n')],
+    ['Environment', args.env && JSON.stringify(args.env)],
+    ['Note', notes.join('\n')],
   ])
+  const record = { source, original, id, result, ...schedule, task: COMMAND_TASK, elapses, notes }
+  printResult(json, record, `${page}\n`)
 }

@@ -1,10 +1,9 @@
-/** An entry that an importer found, before it becomes a schedule. */
 import { InvalidInputError } from '../../errors.ts'
-import type { Overlap } from '../../index.ts'
+import type { Schedule } from '../../index.ts'
 import { isInvalidTimer } from '../../timer/error.ts'
 import type { CommandArgs } from '../command-task.ts'
+import { startOf } from '../table.ts'
 
-/** One imported entry: a schedule, or the reason why it cannot become one. */
 export interface Candidate extends Entry {
   readonly schedule: CandidateSchedule | null
   /** Whether the entry is left out because the old scheduler does not run it either. */
@@ -14,29 +13,22 @@ export interface Candidate extends Entry {
 }
 
 export interface Entry {
-  /** The location of the entry: `line 7`, `apt-daily.timer`. */
+  /** Such as `line 7` or `apt-daily.timer`. */
   readonly source: string
   readonly original: string
   /** The name without the prefix; candidates that share a name are numbered. */
   readonly name: string
 }
 
-export interface CandidateSchedule {
-  readonly timer: string
+export interface CandidateSchedule
+  extends Pick<Schedule, 'timer' | 'summary' | 'jitter' | 'catchUp' | 'overlap'> {
   readonly args: CommandArgs
-  readonly summary: string | null
-  /** In milliseconds. */
-  readonly jitter: number
-  readonly catchUp: number
-  readonly overlap: Overlap
-  /** A span. */
   readonly timeout: string
 }
 
 /** Neither cron nor systemd stops a long run, but a run that hangs must end eventually. */
 export const LONGEST_RUN = '24h'
 
-/** Why an entry cannot become a schedule. */
 export class Refusal extends Error {}
 
 /** Why the old scheduler does not run an entry. */
@@ -60,15 +52,6 @@ export function candidates(entry: Entry, read: () => readonly Reading[]): Candid
   }
 }
 
-const characters = new Intl.Segmenter()
-
-/** The text, shortened if it is too long for a summary; no character is cut in half. */
 export function summaryOf(text: string): string {
-  if (text.length <= 1000) return text
-  let summary = ''
-  for (const { segment } of characters.segment(text)) {
-    if (summary.length + segment.length > 1000) break
-    summary += segment
-  }
-  return summary
+  return startOf(text, 1000, ({ length }) => length)
 }

@@ -1,4 +1,5 @@
 /** Reads crontabs, as described in crontab(5) of Debian and of cronie. */
+import { basename } from 'node:path/posix'
 import { checkedZone, fromCrontab, timeSpan } from '../../timer/index.ts'
 import type { CommandArgs } from '../command-task.ts'
 import { findUser, USER_NAME } from '../command-user.ts'
@@ -7,7 +8,7 @@ import { type Candidate, candidates, LONGEST_RUN, Refusal, summaryOf } from './c
 import { isNumbered } from './match.ts'
 
 export interface CrontabOptions {
-  /** Whether lines name a user, as in /etc/crontab and /etc/cron.d; detected if undefined. */
+  /** Whether lines name a user; detected if undefined. */
   readonly system: boolean | undefined
   /** The zone that the daemon uses; a CRON_TZ line changes it for the lines below. */
   readonly zone: string
@@ -29,11 +30,11 @@ interface Line {
   readonly source: string
   readonly original: string
   readonly comment: string | null
-  /** The variables that are set in the lines above. */
   readonly env: ReadonlyMap<string, string>
   readonly time: string
   /** The command, after the user if lines name one; empty if the line is incomplete. */
   readonly rest: string
+  readonly firstWord: string
 }
 
 /** @throws UsageError if it is not clear whether lines name a user */
@@ -58,26 +59,28 @@ function linesOf(text: string): Line[] {
     else {
       // In cronie, a leading dash keeps the entry out of the syslog.
       const [, time = '', rest = ''] = /^-?(@\S+|(?:\S+\s+){4}\S+)\s+(\S.*)$/.exec(original) ?? []
-      lines.push({ source: `line ${index + 1}`, original, comment, env: new Map(env), time, rest })
+      const [firstWord = ''] = rest.split(/\s/, 1)
+      const source = `line ${index + 1}`
+      lines.push({ source, original, comment, env: new Map(env), time, rest, firstWord })
     }
     comment = null
   }
   return lines
 }
 
-/** Whether lines name a user before the command; 'assumed' if the only evidence is that the machine has such users. */
+/** 'assumed' if the only evidence is that the machine has such users. */
 type UserColumn = 'present' | 'assumed' | 'absent'
 
 /** @throws UsageError */
 function userColumn(lines: readonly Line[], wanted: boolean | undefined): UserColumn {
   if (wanted === false) return 'absent'
   const complete = lines.filter(({ rest }) => rest !== '')
-  const wrong = complete.find(({ rest }) => !USER_NAME.test(firstWord(rest)))
-  const named = (line: Line) => /^\S+\s+[^\s-]/.test(line.rest)
-  const root = complete.find((line) => firstWord(line.rest) === 'root' && named(line))
+  const wrong = complete.find(({ firstWord }) => !USER_NAME.test(firstWord))
+  const named = ({ rest }: Line) => /^\S+\s+[^\s-]/.test(rest)
+  const root = complete.find((line) => line.firstWord === 'root' && named(line))
   if (wrong !== undefined && (wanted === true || root !== undefined))
     throw new UsageError(
-      `${wrong.source}: '${firstWord(wrong.rest)}' is not the name of a user, but ${
+      `${wrong.source}: '${wrong.firstWord}' is not the name of a user, but ${
         wanted === true
           ? 'with --system, each line must name a user: leave --system out'
           : `${root?.source} names root: add the user, or choose --no-system`
@@ -86,7 +89,7 @@ function userColumn(lines: readonly Line[], wanted: boolean | undefined): UserCo
   if (wanted === true) return 'present'
   if (wrong !== undefined || !complete.every(named)) return 'absent'
   if (root !== undefined) return 'present'
-  const words = [...new Set(complete.map(({ rest }) => firstWord(rest)))]
+  const words = [...new Set(complete.map(({ firstWord }) => firstWord))]
   const known = words.find(isUser)
   if (known === undefined) return 'absent'
   const unknown = words.find((word) => !isUser(word))
@@ -103,10 +106,6 @@ function isUser(name: string): boolean {
     // Without getent, no user is known.
     return false
   }
-}
-
-function firstWord(text: string): string {
-  return text.split(/\s/, 1)[0] ?? ''
 }
 
 function candidatesOf(line: Line, column: UserColumn, zone: string) {
@@ -145,7 +144,7 @@ function candidatesOf(line: Line, column: UserColumn, zone: string) {
   })
 }
 
-/** The end of the range in each field. Days of the week end at 6, because 7 is Sunday again. */
+/** Days of the week end at 6, because 7 is Sunday again. */
 const HIGHEST = [59, 23, 31, 12, 6]
 
 /** Converts a number with a step, such as `5/15`, into a range, because daemons reject this form. */
@@ -217,14 +216,12 @@ function unquoted(text: string): string {
   return inside ?? text
 }
 
-/** Words that determine how a command runs, not which command runs. */
 const WRAPPERS: ReadonlySet<string> = new Set(
   'test [ [[ { ( ! if then else cd exec command sudo nice ionice chronic flock env sh bash dash zsh timeout sleep perl python python3 node php ruby'.split(
     ' ',
   ),
 )
 
-/** A short name for a command: the first word that is not a wrapper, an option, an assignment or a number. */
 function nameOf(command: string): string {
   const [, folder] = /\brun-parts\b[^;|&]*?\s(\/\S+)/.exec(command) ?? []
   const words = (folder ?? command).split(/[\s;|&(){}"'`]+/)
@@ -236,12 +233,7 @@ function nameOf(command: string): string {
   return name.replace(/\.(?:sh|bash|py|pl|js|mjs|php|rb)$/, '') || 'entry'
 }
 
-/** Whether a schedule with this name and these args may come from a crontab. */
 export function isNameOf(name: string, args: unknown): boolean {
   const shell: unknown = Object(args).shell
   return typeof shell === 'string' && isNumbered(name, nameOf(shell))
-}
-
-function basename(path: string): string {
-  return path.replace(/\/+$/, '').split('/').at(-1) ?? path
 }

@@ -1,4 +1,3 @@
-/** The commands `kalends import crontab` and `kalends import systemd`. */
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { text } from 'node:stream/consumers'
@@ -6,10 +5,8 @@ import { messageOf } from '../../errors.ts'
 import { checkedZone } from '../../timer/index.ts'
 import { type CommandUser, findUser } from '../command-user.ts'
 import { type AnyCommand, Command, examples } from '../commander.ts'
-import { withDatabaseOptions } from '../configuration.ts'
 import { CommandError, EXIT, UsageError } from '../failure.ts'
-import { wholeNumber } from '../values.ts'
-import { importAll } from './apply.ts'
+import { importAll, sourceCommand } from './apply.ts'
 import { isNameOf, readCrontab } from './crontab-file.ts'
 import { readTimerUnit } from './systemd-timers.ts'
 import { SYSTEM_FOLDERS, unitsIn } from './unit-folders.ts'
@@ -47,18 +44,6 @@ export default function importCommand(): AnyCommand {
     )
     .addCommand(crontabCommand())
     .addCommand(systemdCommand())
-}
-
-function sourceCommand(name: string, idPrefix: string) {
-  const command = new Command(name)
-    .option('--zone <zone>', 'the time zone of the machine: an IANA name', 'local')
-    .option('--id-prefix <text>', 'the prefix of the schedule ids', idPrefix)
-    .option('--iterations <n>', 'how many elapses of each to show', wholeNumber(0, 999_999), 3)
-    .option('--paused', 'create new schedules paused')
-    .option('--dry-run', 'only show the schedules; needs no database')
-    .option('--prune', 'remove schedules whose entries no longer exist')
-    .option('--json', 'print one JSON object per line')
-  return withDatabaseOptions(command)
 }
 
 function crontabCommand(): AnyCommand {
@@ -130,10 +115,10 @@ function systemdCommand(): AnyCommand {
 }
 
 function userNamed(name: string | undefined): CommandUser | null {
-  const user = name === undefined ? null : findUser(name)
-  if (name !== undefined && user === null)
-    throw new UsageError(`option '--user': the user '${name}' does not exist on this machine`)
-  return user
+  if (name === undefined) return null
+  const user = findUser(name)
+  if (user !== null) return user
+  throw new UsageError(`option '--user': the user '${name}' does not exist on this machine`)
 }
 
 async function reading<Content>(what: string, read: () => Content | Promise<Content>): Promise<Content> {

@@ -5,10 +5,9 @@ import type { Candidate, CandidateSchedule } from './candidate.ts'
 
 export type Named = Candidate & { readonly id: string }
 
-/** A schedule of the task `command`. */
-export type Existing = Pick<Schedule, 'id' | 'timer'> & { readonly args: unknown }
+export type Existing = Pick<Schedule, 'id' | 'timer' | 'args'>
 
-/** The ways in which a schedule can match a candidate of the same name, from a full match to a partial one. */
+/** From a full match to a partial one. */
 const LEVELS: readonly ((existing: Existing, wanted: CandidateSchedule) => boolean)[] = [
   ({ timer, args }, wanted) => timer === wanted.timer && isDeepStrictEqual(args, wanted.args),
   ({ args }, wanted) => isDeepStrictEqual(args, wanted.args),
@@ -19,8 +18,6 @@ const LEVELS: readonly ((existing: Existing, wanted: CandidateSchedule) => boole
 ]
 
 /**
- * Assigns each candidate the id of its schedule, or a new id.
- *
  * @param existing  schedules whose ids start with the prefix
  * @returns `stale` contains the ids of schedules whose entries no longer exist; refused entries still exist
  */

@@ -1,21 +1,13 @@
-/** Converts a service unit into args of the task `command`. */
 import { timeSpan } from '../../timer/index.ts'
 import type { CommandArgs } from '../command-task.ts'
 import { type CommandUser, USER_NAME } from '../command-user.ts'
 import { LONGEST_RUN, Refusal } from './candidate.ts'
 import { expanded, ROOT } from './specifiers.ts'
-import { acceptedOf, flag, ignoredNote, IgnoredValue, lastOf, wordsOf } from './unit-file.ts'
+import { acceptedIn, flag, ignoredNote, IgnoredValue, lastOf, matching, wordsOf } from './unit-file.ts'
 import type { Unit } from './unit-folders.ts'
 
-interface Line {
-  readonly words: readonly string[]
-  /** Whether any exit code counts as success. */
-  readonly mayFail: boolean
-  /** Whether the command runs as root, regardless of the service's user. */
-  readonly isPrivileged: boolean
-}
-
 const CARRIED: ReadonlySet<string> = new Set([
+  'Type',
   'ExecStartPre',
   'ExecStart',
   'ExecStartPost',
@@ -32,22 +24,15 @@ const CARRIED: ReadonlySet<string> = new Set([
   'StandardOutput',
   'StandardError',
 ])
-const TYPES: ReadonlySet<string> = new Set(
-  'simple exec forking oneshot dbus notify notify-reload idle'.split(' '),
-)
+const TYPE = /^(?:simple|exec|forking|oneshot|dbus|notify|notify-reload|idle)$/
 
-/**
- * @param manager  the user that the service manager runs as
- * @returns the args, the timeout, and `notes` about settings that cannot be carried over
- * @throws Refusal that explains why a worker cannot run the service
- */
+/** @param manager  the user of the service manager. @throws Refusal if a worker cannot run the service */
 export function serviceCommand(unit: Unit, manager: CommandUser) {
   const { name, settings } = unit
   const notes: string[] = []
-  const accepted = <Value>(key: string, read: (text: string) => Value) =>
-    acceptedOf(settings, 'Service', key, notes, read)
+  const accepted = acceptedIn(settings, 'Service', notes)
   const expand = (text: string) => expanded(text, unit, manager)
-  const type = accepted('Type', typeOf).at(-1) ?? 'simple'
+  const type = accepted('Type', (text) => matching(text, TYPE)).at(-1) ?? 'simple'
   if (!['oneshot', 'simple', 'exec'].includes(type))
     throw new Refusal(`${name} has Type=${type}: its commands end before its work does`)
   // A user's service manager sets HOME; other commands get it from the worker.
@@ -59,7 +44,7 @@ export function serviceCommand(unit: Unit, manager: CommandUser) {
       else env[variable] = value
     }
   })
-  const files = accepted('EnvironmentFile', (text) => absolute(expand(text)))
+  const files = accepted('EnvironmentFile', (text) => matching(expand(text), /^-?\//))
   if (files.length > 0) notes.push('its environment file is read by a shell')
   const linesOf = (key: string) => {
     const lines: Line[] = []
@@ -110,18 +95,6 @@ export function serviceCommand(unit: Unit, manager: CommandUser) {
   }
 }
 
-/** @throws IgnoredValue */
-function typeOf(text: string): string {
-  if (!TYPES.has(text)) throw new IgnoredValue(text)
-  return text
-}
-
-/** @throws IgnoredValue */
-function absolute(path: string): string {
-  if (!/^-?\//.test(path)) throw new IgnoredValue(path)
-  return path
-}
-
 /** @throws InvalidTimeSpanError */
 function timeoutOf(text: string): string {
   return text === 'infinity' || timeSpan(text) === 0 ? LONGEST_RUN : text
@@ -161,11 +134,7 @@ function folderOf(text: string, home: string | null): string | null {
   )
 }
 
-/**
- * The words of each command; a separate `;` ends a command.
- *
- * @throws IgnoredValue, after yielding the commands before it, or a Refusal if systemd does not start the service
- */
+/** @throws IgnoredValue, after yielding the commands before it, or a Refusal if systemd does not start the service */
 function* commandsIn(text: string): Generator<string[], void> {
   const words: string[] = []
   try {
@@ -184,7 +153,9 @@ function* commandsIn(text: string): Generator<string[], void> {
   if (words.length > 0) yield words
 }
 
-function lineOf([first = '', ...rest]: readonly string[], expand: (word: string) => string): Line {
+type Line = ReturnType<typeof lineOf>
+
+function lineOf([first = '', ...rest]: readonly string[], expand: (word: string) => string) {
   const [prefix = ''] = /^[-@:+!|]+/.exec(first) ?? []
   // With @, the second word is the program's own name (argv[0]).
   const words = [first.slice(prefix.length), ...rest.slice(prefix.includes('@') ? 1 : 0)].map((word) =>
@@ -193,14 +164,12 @@ function lineOf([first = '', ...rest]: readonly string[], expand: (word: string)
   return {
     words: prefix.includes(':') ? words.map((word) => word.replaceAll('$', '$$$$')) : words,
     mayFail: prefix.includes('-'),
+    // Runs as root, regardless of the service's user.
     isPrivileged: /[+!]/.test(prefix),
   }
 }
 
-/**
- * The value of `$FOO` as a separate word is split at blanks; the value of `${FOO}` within a word is not. `$$` stands
- * for `$`.
- */
+/** Only the value of `$FOO` as a separate word is split at blanks. `$$` stands for `$`. */
 function withVariables(word: string, env: Readonly<Record<string, string>>): string[] {
   const [, alone] = /^\$(\w+)$/.exec(word) ?? []
   if (alone !== undefined) return (env[alone] ?? '').split(/\s+/).filter((part) => part !== '')
@@ -211,7 +180,6 @@ function withVariables(word: string, env: Readonly<Record<string, string>>): str
   ]
 }
 
-/** The same word, quoted for a shell. */
 function shellWord(word: string): string {
   if (/^\$\w+$/.test(word)) return word
   return (
@@ -226,7 +194,7 @@ function shellWord(word: string): string {
 
 function notesOf({ name, settings: unit }: Unit): string[] {
   const notes: string[] = []
-  const others = [...(unit.get('Service')?.keys() ?? [])].filter((key) => !CARRIED.has(key) && key !== 'Type')
+  const others = [...(unit.get('Service')?.keys() ?? [])].filter((key) => !CARRIED.has(key))
   if (others.length > 0) notes.push(`not carried over from ${name}: ${others.join(', ')}`)
   const conditions = [...(unit.get('Unit')?.entries() ?? [])]
     .filter(([key]) => /^(?:Condition|Assert)/.test(key))

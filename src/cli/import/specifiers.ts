@@ -16,10 +16,7 @@ const SYSTEM: Readonly<Record<string, string>> = {
   g: 'root',
 }
 
-/**
- * @param manager  the user that the service manager runs as
- * @throws Refusal for specifiers whose value is only known on the machine that runs the unit
- */
+/** @throws Refusal for specifiers whose value is only known on the machine that runs the unit */
 export function expanded(text: string, { name, path }: Unit, manager: CommandUser): string {
   const base = name.slice(0, name.lastIndexOf('.'))
   const [, prefix = '', instance = ''] = /^([^@]*)@?(.*)$/.exec(base) ?? []

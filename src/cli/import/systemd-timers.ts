@@ -1,4 +1,3 @@
-/** Reads `.timer` units and the services that they start. */
 import { spanText } from '../../duration.ts'
 import { timer, timeSpan, withZone } from '../../timer/index.ts'
 import { varyingUnit } from '../../timer/span.ts'
@@ -6,18 +5,20 @@ import { type CommandUser, findUser } from '../command-user.ts'
 import { type Candidate, candidates, LeftOut, type Reading, Refusal, summaryOf } from './candidate.ts'
 import { serviceCommand } from './service.ts'
 import { expanded, ROOT } from './specifiers.ts'
-import { acceptedOf, flag, IgnoredValue, lastOf, type UnitFile } from './unit-file.ts'
+import { acceptedIn, flag, lastOf, matching, type UnitFile } from './unit-file.ts'
 import type { Unit, Units } from './unit-folders.ts'
 
 export interface TimerOptions {
-  /** The machine's zone, used for calendar events that name none. */
+  /** For calendar events that name none. */
   readonly zone: string
-  /** Whether to also read timers that are not enabled. */
+  /** Also timers that are not enabled. */
   readonly all: boolean
   /** The user that runs user units; null means the owner of the file. */
   readonly user: CommandUser | null
 }
 
+const UNIT_NAME =
+  /^[\w:.\\@-]+\.(?:service|socket|target|device|mount|automount|swap|timer|path|slice|scope)$/
 const TIMES: readonly (readonly [key: string, timerOf: (value: string) => string])[] = [
   ['OnCalendar', (event) => event],
   ['OnUnitActiveSec', (text) => `every ${intervalOf(text)}`],
@@ -60,11 +61,10 @@ export function readTimerUnit(name: string, units: Units, options: TimerOptions)
 function readingsOf(unit: Unit, units: Units, options: TimerOptions): Reading[] {
   const { settings } = unit
   const notes: string[] = []
-  const accepted = <Value>(key: string, read: (text: string) => Value) =>
-    acceptedOf(settings, 'Timer', key, notes, read)
+  const accepted = acceptedIn(settings, 'Timer', notes)
   // systemd ignores all but the first.
   const [named = unit.name.replace(/timer$/, 'service')] = accepted('Unit', (text) =>
-    unitNamed(expanded(text, unit, managerOf([unit], options))),
+    matching(expanded(text, unit, managerOf([unit], options)), UNIT_NAME),
   )
   const service = serviceOf(named, units)
   const manager = managerOf([unit, service], options)
@@ -139,15 +139,6 @@ function delayOf(text: string): number {
   return timeSpan(text)
 }
 
-/** @throws IgnoredValue if it is not the name of a unit */
-function unitNamed(name: string): string {
-  if (
-    !/^[\w:.\\@-]+\.(?:service|socket|target|device|mount|automount|swap|timer|path|slice|scope)$/.test(name)
-  )
-    throw new IgnoredValue(name)
-  return name
-}
-
 function serviceOf(name: string, units: Units): Unit {
   if (!name.endsWith('.service')) throw new Refusal(`it starts ${name}, which is not a service`)
   const service = units.find(name)
@@ -170,7 +161,6 @@ function managerOf(units: readonly Unit[], { user }: TimerOptions): CommandUser 
   return owner
 }
 
-/** The section [Timer] on one line. */
 function settingsText(unit: UnitFile): string {
   return [...(unit.get('Timer')?.entries() ?? [])]
     .flatMap(([key, values]) => values.map((value) => `${key}=${value}`))

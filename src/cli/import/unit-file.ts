@@ -7,7 +7,6 @@ export type UnitFile = ReadonlyMap<string, ReadonlyMap<string, readonly string[]
 /** The times in [Timer]: an empty value of any of these settings clears all of them. */
 const TIMES = /^On(?:Active|Boot|Startup|UnitActive|UnitInactive)Sec$|^OnCalendar$/
 
-/** @param texts  the file and its drop-ins, in order */
 export function readUnit(texts: readonly string[]): UnitFile {
   const sections = new Map<string, Map<string, string[]>>()
   for (const text of texts) {
@@ -29,7 +28,6 @@ export function readUnit(texts: readonly string[]): UnitFile {
   return sections
 }
 
-/** Removes comments, and joins lines that end with a backslash with the next line. */
 function joinedLines(text: string): string[] {
   const lines: string[] = []
   let begun = ''
@@ -57,28 +55,29 @@ export function lastOf(unit: UnitFile, section: string, key: string): string | u
 /** A value, or the rest of a value, that systemd ignores with a warning. */
 export class IgnoredValue extends Error {}
 
-/** The values that systemd accepts. systemd warns about other values and ignores them; here, they become notes. */
-export function acceptedOf<Value>(
-  unit: UnitFile,
-  section: string,
-  key: string,
-  notes: string[],
-  read: (text: string) => Value,
-): Value[] {
-  return valuesOf(unit, section, key).flatMap((text) => {
-    try {
-      return [read(text)]
-    } catch (error) {
-      if (!isInvalidTimer(error) && !(error instanceof IgnoredValue)) throw error
-      notes.push(ignoredNote(key, error instanceof IgnoredValue ? error.message : text))
-      return []
-    }
-  })
+/** Reads the values that systemd accepts. systemd warns about other values and ignores them; here, they become notes. */
+export function acceptedIn(unit: UnitFile, section: string, notes: string[]) {
+  return <Value>(key: string, read: (text: string) => Value): Value[] =>
+    valuesOf(unit, section, key).flatMap((text) => {
+      try {
+        return [read(text)]
+      } catch (error) {
+        if (!isInvalidTimer(error) && !(error instanceof IgnoredValue)) throw error
+        notes.push(ignoredNote(key, error instanceof IgnoredValue ? error.message : text))
+        return []
+      }
+    })
 }
 
 export function ignoredNote(key: string, text: string): string {
   const hint = /(?:^|\s)[#;]/.test(text) ? '; a comment needs its own line' : ''
   return `systemd ignores '${key}=${text}', because it cannot read the value${hint}`
+}
+
+/** @throws IgnoredValue */
+export function matching(text: string, pattern: RegExp): string {
+  if (!pattern.test(text)) throw new IgnoredValue(text)
+  return text
 }
 
 /** Reads a boolean as systemd does. @throws IgnoredValue */

@@ -4,7 +4,6 @@ import { basename, dirname, join } from 'node:path'
 import { UsageError } from '../failure.ts'
 import { readUnit, type UnitFile, valuesOf } from './unit-file.ts'
 
-/** The folders in which systemd looks for system units. */
 export const SYSTEM_FOLDERS: readonly string[] = [
   '/etc/systemd/system.control',
   '/run/systemd/system.control',
@@ -22,12 +21,11 @@ export const SYSTEM_FOLDERS: readonly string[] = [
 ]
 
 export interface Unit {
-  /** The name with the instance, not the name of an alias. */
+  /** With the instance, and never an alias. */
   readonly name: string
   readonly path: string
-  /** The settings with drop-ins. */
   readonly settings: UnitFile
-  /** The uid of the file's owner if a user's service manager runs the unit, or null if the system's does. */
+  /** The file's owner if a user's service manager runs the unit, or null if the system's does. */
   readonly uid: number | null
 }
 
@@ -36,7 +34,6 @@ export type Units = ReturnType<typeof unitsIn>
 /**
  * @param folders  the first folder that contains a file wins
  * @param skipsMasks  whether a masked unit is read from the next folder that contains it
- * @param ofUser  whether all units belong to a user
  * @throws UsageError if only some of the folders are for users
  */
 export function unitsIn(folders: readonly string[], skipsMasks: boolean, ofUser: boolean) {
@@ -47,7 +44,6 @@ export function unitsIn(folders: readonly string[], skipsMasks: boolean, ofUser:
   if (new Set([...paths].map((path) => ofUser || isFolderOfUsers(path))).size > 1)
     throw new UsageError('import the units of users separately from those of the system')
   const files = new Map<string, string[]>()
-  /** Such as `timers.target.wants/a.timer`. */
   const links = new Map<string, string>()
   for (const folder of paths)
     for (const name of readdirSync(folder)) {
@@ -59,7 +55,7 @@ export function unitsIn(folders: readonly string[], skipsMasks: boolean, ofUser:
           if (!links.has(key)) links.set(key, join(path, link))
         }
     }
-  const linked = (): [name: string, path: string][] => [...links].map(([key, path]) => [basename(key), path])
+  const linked = [...links.values()]
 
   /** An alias is a link to another unit in these folders. */
   const idOf = (name: string) => {
@@ -73,10 +69,7 @@ export function unitsIn(folders: readonly string[], skipsMasks: boolean, ofUser:
     id,
     ...[...files.keys()].filter((name) => name !== id && idOf(name) === id),
   ]
-  /**
-   * Among drop-ins with the same file name, the one in the first folder counts, then the one for the most specific unit
-   * name.
-   */
+  /** Of drop-ins with the same file name, the first folder wins, then the most specific unit name. */
   const dropInsOf = (id: string) => {
     const type = id.slice(id.lastIndexOf('.') + 1)
     const found = new Map<string, string>()
@@ -91,13 +84,13 @@ export function unitsIn(folders: readonly string[], skipsMasks: boolean, ofUser:
   return {
     /** Timers and timer templates, sorted. */
     timers: () =>
-      [...new Set([...files.keys(), ...linked().map(([name]) => name)].map(idOf))]
+      [...new Set([...files.keys(), ...linked.map((path) => basename(path))].map(idOf))]
         .filter((name) => name.endsWith('.timer'))
         .toSorted(),
     /** Whether a link in a folder such as `timers.target.wants` starts the unit. */
     isEnabled: (name: string) => {
       const names = new Set(namesOf(name))
-      return linked().some(([link, path]) => names.has(link) && !isMask(path))
+      return linked.some((path) => names.has(basename(path)) && !isMask(path))
     },
     find: (name: string): Unit | 'masked' | null => {
       const id = idOf(name)

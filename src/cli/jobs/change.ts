@@ -1,6 +1,5 @@
-/** `kalends jobs cancel` and `kalends jobs retry`: change jobs by their ids, or all jobs that match a filter. */
 import { counted } from '../../duration.ts'
-import type { JobState, Kalends, ManyJobs, ManyOptions, ManyResult } from '../../index.ts'
+import type { JobState } from '../../index.ts'
 import { JOB_FILTERS } from '../../model/filters.ts'
 import { type AnyCommand, Command, examples } from '../commander.ts'
 import { confirm } from '../confirm.ts'
@@ -17,12 +16,7 @@ export function cancelCommand(): AnyCommand {
         'Select the jobs by their ids or with a filter.',
     )
     .addHelpText(...examples('jobs cancel 0193…', 'jobs cancel --task mail --state waiting --yes'))
-  return changeCommand(command, ['waiting', 'blocked', 'running', 'external'], {
-    verb: 'Cancel',
-    done: 'Cancelled',
-    change: ({ jobs }, which, options) => jobs.cancelMany(which, options),
-    textOf: (state) => (state === 'running' ? 'asked to stop' : state),
-  })
+  return changeCommand(command, ['waiting', 'blocked', 'running', 'external'], 'cancelMany')
 }
 
 export function retryCommand(): AnyCommand {
@@ -32,51 +26,42 @@ export function retryCommand(): AnyCommand {
       'Runs failed or cancelled jobs again, from their first attempt. Select the jobs by their ids or with a filter.',
     )
     .addHelpText(...examples('jobs retry 0193…', 'jobs retry --task mail --state failed --yes'))
-  return changeCommand(command, ['failed', 'cancelled'], {
-    verb: 'Retry',
-    done: 'Retried',
-    change: ({ jobs }, which, options) => jobs.retryMany(which, options),
-    textOf: (state) => state,
-  })
-}
-
-interface Change {
-  readonly verb: string
-  readonly done: string
-  readonly change: (kalends: Kalends, which: ManyJobs, options: ManyOptions) => Promise<ManyResult>
-  readonly textOf: (state: JobState) => string
+  return changeCommand(command, ['failed', 'cancelled'], 'retryMany')
 }
 
 /** The command tries all jobs, and fails with the exit code of the first refusal. */
 function changeCommand(
   command: Command,
   states: readonly JobState[],
-  { verb, done, change, textOf }: Change,
+  change: 'cancelMany' | 'retryMany',
 ): AnyCommand {
+  const cancels = change === 'cancelMany'
   const complete = command
     .argument('[id...]')
     .option('-y, --yes', 'with a filter: do not ask for confirmation')
-  return onDatabase(withFilters(complete, JOB_FILTERS, 'job', states), async (kalends, ids, flags) => {
+  return onDatabase(withFilters(complete, JOB_FILTERS, 'job', states), async ({ jobs }, ids, flags) => {
     const filter = conditionsOf(JOB_FILTERS, flags)
     const isFiltered = Object.values(filter).some((value) => value !== undefined)
     if (ids.length > 0 && isFiltered) throw new UsageError('pass either ids or a filter, not both')
     if (ids.length === 0 && !isFiltered)
       throw new UsageError(`pass the ids of jobs, or a filter: ${namesOfFlags(JOB_FILTERS)}`)
     const which = ids.length > 0 ? { ids } : { filter }
-    const { matched } = await change(kalends, which, { dryRun: true })
+    const { matched } = await jobs[change](which, { dryRun: true })
     if (matched === 0) return say('No job matches.')
-    if (ids.length === 0) await confirm(`${verb} ${counted(matched, 'job')}?`, flags.yes)
-    const { changed, refused } = await change(kalends, which, {
+    const found = counted(matched, 'job')
+    if (ids.length === 0) await confirm(`${cancels ? 'Cancel' : 'Retry'} ${found}?`, flags.yes)
+    const { changed, refused } = await jobs[change](which, {
       each: async (id, act) => {
         const { state } = await act()
-        printResult(flags.json, { id, state }, `${id}: ${textOf(state)}\n`)
+        const text = cancels && state === 'running' ? 'asked to stop' : state
+        printResult(flags.json, { id, state }, `${id}: ${text}\n`)
       },
     })
     const [first] = refused
     if (first !== undefined && ids.length === 1) throw first.error
     for (const { error } of refused) say(`error: ${commandMessage(error)}`)
-    if (ids.length === 0)
-      say(`${done} ${changed.length} of ${counted(changed.length + refused.length, 'job')}.`)
+    const tried = counted(changed.length + refused.length, 'job')
+    if (ids.length === 0) say(`${cancels ? 'Cancelled' : 'Retried'} ${changed.length} of ${tried}.`)
     if (first !== undefined) throw new QuietFailure(exitCodeOf(first.error))
   })
 }

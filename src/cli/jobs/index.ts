@@ -1,8 +1,7 @@
-/** `kalends jobs …`, with `list`, `show` and `logs`. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { durationText } from '../../duration.ts'
 import { firstLine, missing } from '../../errors.ts'
-import type { Attempt, Job, JobState, LogLevel, LogLine, PageQuery } from '../../index.ts'
+import type { Attempt, Job, JobState, LogLevel, LogLine } from '../../index.ts'
 import { JOB_FILTERS } from '../../model/filters.ts'
 import { JOB_OPTION_NAMES } from '../../model/settings.ts'
 import { isFinal } from '../../model/states.ts'
@@ -51,10 +50,7 @@ function listCommand(): AnyCommand {
     .option('--after <id>', AFTER)
     .addHelpText(...examples('jobs list --state failed', 'jobs list --schedule nightly --json | jq .result'))
   return onDatabase(withFilters(command, JOB_FILTERS, 'job'), async ({ jobs }, flags) => {
-    const filter = conditionsOf(JOB_FILTERS, flags)
-    const list = (page: PageQuery) => jobs.list({ ...filter, ...page })
-    const get = (id: string) => jobs.get(id)
-    await printList({ list, get, columns: jobColumns(Date.now()), noun: 'job' }, flags)
+    await printList(jobs, conditionsOf(JOB_FILTERS, flags), jobColumns(Date.now()), 'job', flags)
   })
 }
 
@@ -79,8 +75,7 @@ export function took(
   return started === null || end === null ? '-' : durationText(end - started.getTime())
 }
 
-/** How often to check for new lines. */
-const LOOK_MS = 500
+const POLL_MS = 500
 const LEVEL_STYLES: Readonly<Partial<Record<LogLevel, Style>>> = {
   debug: 'dim',
   warn: 'yellow',
@@ -123,7 +118,7 @@ function logsCommand(): AnyCommand {
       if (follow !== true) return
       if (isFinal(state))
         return say(`The job is ${state}${error === null ? '' : `: ${harmlessText(firstLine(error))}`}.`)
-      await pause(LOOK_MS)
+      await pause(POLL_MS)
     }
   })
 }

@@ -1,4 +1,3 @@
-/** `kalends jobs submit`. */
 import { firstLine } from '../../errors.ts'
 import type { Kalends } from '../../index.ts'
 import { JOB_OPTION_NAMES, NAME_LIMIT } from '../../model/settings.ts'
@@ -47,11 +46,7 @@ export function submitCommand(): AnyCommand {
   })
 }
 
-/**
- * Prints a submitted job; with `wait`, after the job has finished.
- *
- * @throws QuietFailure if the job did not succeed
- */
+/** @throws QuietFailure if it waits and the job does not succeed */
 export async function showSubmitted(
   { jobs }: Kalends,
   id: string,

@@ -1,4 +1,3 @@
-/** `kalends schedules …`, with the actions on schedules by their ids. */
 import { counted } from '../../duration.ts'
 import { NotFoundError } from '../../errors.ts'
 import type { Schedule, Schedules } from '../../index.ts'
@@ -6,7 +5,7 @@ import { type AnyCommand, Command, examples, Option } from '../commander.ts'
 import { confirm } from '../confirm.ts'
 import { commandMessage, exitCodeOf, QuietFailure } from '../failure.ts'
 import { showSubmitted } from '../jobs/submit.ts'
-import { harmlessText, print, printJson, printResult, say } from '../output.ts'
+import { harmlessText, printResult, say } from '../output.ts'
 import { onDatabase } from '../session.ts'
 import { jsonValue, when } from '../values.ts'
 import { explainCommand, historyCommand, listCommand, showCommand } from './show.ts'
@@ -53,8 +52,8 @@ function pauseCommand(): AnyCommand {
   return onDatabase(command, ({ schedules }, ids, { jobs, reason, json }) =>
     forEachId(ids, async (id) => {
       const schedule = await schedules.pause(id, { jobs, reason })
-      if (json === true) printJson(schedule)
-      else print(`${harmlessText(id)}: paused; waiting jobs ${jobs === 'leave' ? 'run' : 'were cancelled'}\n`)
+      const what = jobs === 'leave' ? 'run' : 'were cancelled'
+      printResult(json, schedule, `${harmlessText(id)}: paused; waiting jobs ${what}\n`)
     }),
   )
 }
@@ -124,11 +123,7 @@ function rmCommand(): AnyCommand {
   })
 }
 
-/**
- * Applies an action to several ids; an error for one id does not stop the others.
- *
- * @throws QuietFailure with the exit code of the first error, after all ids have been tried
- */
+/** @throws QuietFailure with the exit code of the first error, after all ids have been tried */
 async function forEachId(ids: readonly string[], work: (id: string) => Promise<void>): Promise<void> {
   if (ids.length === 1 && ids[0] !== undefined) return work(ids[0])
   let first: number | null = null

@@ -1,7 +1,6 @@
-/** `kalends schedules list`, `show`, `history` and `explain`. The list resembles `systemctl list-timers`. */
 import { counted, durationText, relativeTime, retryText } from '../../duration.ts'
 import { firstLine, missing } from '../../errors.ts'
-import type { Job, Kalends, PageQuery, Schedule, ScheduleStatus } from '../../index.ts'
+import type { Job, Kalends, Schedule, ScheduleStatus } from '../../index.ts'
 import { SCHEDULE_FILTERS } from '../../model/filters.ts'
 import { OPTION_NAMES } from '../../model/settings.ts'
 import { type AnyCommand, Command, examples } from '../commander.ts'
@@ -36,11 +35,9 @@ export function listCommand(): AnyCommand {
     .addHelpText(
       ...examples('schedules list', 'schedules list --status invalid --json', 'schedules list --task report'),
     )
-  return onDatabase(command, async ({ schedules }, { limit = Infinity, after, json, ...flags }) => {
+  return onDatabase(command, async ({ schedules }, { limit = Infinity, ...flags }) => {
     const query = { ...conditionsOf(SCHEDULE_FILTERS, flags), order: 'nextRunAt' } as const
-    const list = (page: PageQuery) => schedules.list({ ...query, ...page })
-    const get = (id: string) => schedules.get(id)
-    await printList({ list, get, columns: listColumns(new Date()), noun: 'schedule' }, { limit, after, json })
+    await printList(schedules, query, listColumns(new Date()), 'schedule', { ...flags, limit })
   })
 }
 

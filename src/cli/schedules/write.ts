@@ -1,18 +1,16 @@
-/** `kalends schedules add` and `kalends schedules edit`. */
 import type { ScheduleChanges } from '../../index.ts'
 import { isNullable, NAME_LIMIT, OPTION_NAMES, settingOf, SETTINGS } from '../../model/settings.ts'
 import { type AnyCommand, Command, examples } from '../commander.ts'
 import { flagOf, UsageError } from '../failure.ts'
 import { say } from '../output.ts'
 import { onDatabase } from '../session.ts'
-import { givenSettings, helpOf, type SettingFlags, withSettingFlags } from '../flags.ts'
+import { givenSettings, helpOf, withSettingFlags } from '../flags.ts'
 import { COMMAND_TASK, jsonValue } from '../values.ts'
 import { showSchedule } from './show.ts'
 
 /** `enabled` is changed with the commands `pause` and `resume`. */
 const NAMES = OPTION_NAMES.filter((name) => name !== 'enabled')
 
-/** The flags that `none` clears. */
 export const CLEARABLE = NAMES.filter((name) => isNullable(settingOf(name))).map(flagOf)
 
 const ADD_HELP = `
@@ -92,14 +90,9 @@ export function editCommand(): AnyCommand {
   })
 }
 
-interface WriteFlags extends SettingFlags {
-  readonly task?: string
-  readonly timer?: string
-  readonly zone?: string
-  readonly args?: unknown
-}
+type WriteFlags = ReturnType<ReturnType<typeof writeCommand>['opts']>
 
-/** The given settings, in the form that the library accepts. @param clears  see `givenSettings` */
+/** @param clears  see `givenSettings` */
 async function settingsOf(flags: WriteFlags, clears: boolean): Promise<ScheduleChanges> {
   const { task, zone, timer, args } = flags
   if (zone !== undefined && timer === undefined) throw new UsageError("option '--zone' requires --timer")

@@ -70,7 +70,8 @@ async function writeJobs(
   settling: readonly Settling[],
   promoted: ReadonlyMap<string, string>,
 ): Promise<void> {
-  const isSimple = ({ row, outcome }: Settling) => row.schedule === null && outcome.state === 'success'
+  const isSimple = ({ row, outcome }: Settling) =>
+    row.state === 'running' && row.schedule === null && outcome.state === 'success'
   await writeSuccesses(tx, settling.filter(isSimple))
   const others = settling.filter((one) => !isSimple(one))
   const outcomes = others.map((one) => ({ schedule: one.row.schedule ?? '', row: jobAfter(one) }))

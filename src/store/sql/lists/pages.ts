@@ -4,13 +4,14 @@
  * deleted by the time the next page is read.
  */
 import { InvalidInputError } from '../../../errors.ts'
+import { MAX_TOTAL } from '../../../model/filters.ts'
 import { shownInput } from '../../../model/input.ts'
 import { fromText, toText } from '../../../model/instant.ts'
 import { isJobId, type Owner, shownId } from '../../../model/owner.ts'
 import type { ListBounds, ListPage } from '../../list-store.ts'
 import type { Context } from '../context.ts'
 import { storedId } from '../own-ids.ts'
-import { firstRows, instantOf, MAX_TOTAL, type Position, type Range, upTo } from './scan.ts'
+import { firstRows, instantOf, type Position, type Range, upTo } from './scan.ts'
 import { placeholders } from '../../literals.ts'
 import { keyOf } from '../tables.ts'
 

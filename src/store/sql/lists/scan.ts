@@ -9,6 +9,7 @@
  */
 import { setImmediate as turn } from 'node:timers/promises'
 import { Fitting } from '../../../event-loop.ts'
+import { MAX_TOTAL } from '../../../model/filters.ts'
 import { type Counts, LIST_BOUNDS, type ListBounds } from '../../list-store.ts'
 import { integerLiteral } from '../../literals.ts'
 import { and, both, type Condition, NOTHING } from '../conditions.ts'
@@ -56,7 +57,6 @@ interface ScanOptions extends ListBounds {
   readonly after?: Position | null
 }
 
-export const MAX_TOTAL = 1000
 /** The slice size starts small, because one row may contain megabytes. Keys are small. */
 const SLICE = { first: 64, most: 5000, ms: 20 }
 const SLICE_OF_KEYS = { ...SLICE, first: MAX_TOTAL + 1 }
