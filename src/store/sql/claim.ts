@@ -1,6 +1,4 @@
 /**
- * Claims jobs: finds turns, locks jobs and starts them.
- *
  * A claim locks the rows that it starts or claims ahead and, once a second, the rows that it may not claim ahead. It
  * finds them through the index on (ready, group_, claim_task, claim_rank) and the key, and locks them in index order
  * with SKIP LOCKED. Other workers therefore claim the rows that follow, and a row that another transaction has locked
@@ -29,10 +27,7 @@ import { handOverAttempts, startAttempts } from './start.ts'
 
 /** Maximum number of selections in one statement; SQLite allows 500. */
 const MAX_TURNS = 250
-/**
- * Maximum number of jobs that one transaction holds because of a freeze, and maximum number of rounds of a claim. Both
- * are limited because other claims wait in the meantime.
- */
+/** Other claims wait while one transaction holds jobs because of a freeze, and for the rounds of a claim. */
 const HELD_AT_ONCE = 500
 const MAX_ROUNDS = 20
 
@@ -70,7 +65,6 @@ export function handOver(
   })
 }
 
-/** Which jobs are claimed. */
 interface Claims extends Omit<ClaimOptions, 'ahead'> {
   /** Names of tasks or of queues, as in `claim_task`. */
   readonly names: readonly string[]
@@ -78,11 +72,7 @@ interface Claims extends Omit<ClaimOptions, 'ahead'> {
   readonly afterGroup: string
 }
 
-/**
- * Decides what happens to the locked rows.
- *
- * @param before  the number of rows that earlier transactions of this claim have started
- */
+/** @param before  the number of rows that earlier transactions of this claim have started */
 type Begin = (tx: Context, rows: readonly StartableRow[], before: number, lend: Lend) => Promise<ClaimedJob[]>
 
 async function claimTurns(
@@ -154,7 +144,6 @@ async function claimTurns(
 
 type LeftOutRows = ReturnType<Isolation['leftOut']>
 
-/** An active freeze, in the same columns as a turn. */
 interface FreezeRow {
   readonly in_group: string | null
   readonly claim_task: string | null
@@ -243,7 +232,7 @@ async function lockTurns<Row>(
   )
 }
 
-/** Sorts groups by name, and the turns of a group by the rank of their first job. */
+/** By group, and within a group by the rank of the first job. */
 function inOrder<Of extends Turn>(turns: readonly Of[]): Of[] {
   return turns.toSorted(
     (a, b) => (a.in_group < b.in_group ? -1 : Number(a.in_group > b.in_group)) || a.claim_rank - b.claim_rank,
@@ -287,7 +276,6 @@ async function hold(
   await holdFrozen(tx, rows, freezes)
 }
 
-/** The columns of a job that decide whether a freeze applies to it. */
 type FreezableRow = Pick<StartableRow, 'id' | 'task' | 'group_' | 'periodic_task_id'>
 
 /** Holds jobs until the last freeze that applies to them ends. @returns the ids of the held jobs */

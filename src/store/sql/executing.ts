@@ -2,7 +2,7 @@
 import { StoreUnavailableError } from '../../errors.ts'
 import { toText } from '../../model/instant.ts'
 import { type Fence, fenceText } from '../../model/job.ts'
-import type { ExecutingStore, JobProgress } from '../executing-store.ts'
+import type { ExecutingStore, JobProgress, PartialWrite } from '../executing-store.ts'
 import { integerLiteral, placeholders } from '../literals.ts'
 import { lockRows, updateFromBatch } from './by-key.ts'
 import { claim, handOver } from './claim.ts'
@@ -18,6 +18,9 @@ const LONGEST_SETTLE_BACK_OFF_MS = 4000
 /** The number of log lines that are read at once to replace messages. */
 const LINES_AT_ONCE = 500
 
+/** Rows that are locked are skipped or new, so a write that waits needs a lock on the table, as do all others. */
+const NO_LOCKS = { isLockWait: () => false, few: Infinity }
+
 export function executingStore(context: TablesContext): ExecutingStore {
   const { dialect, tables } = context
   const { isLockWait } = dialect
@@ -26,8 +29,7 @@ export function executingStore(context: TablesContext): ExecutingStore {
   const handingOver = new Isolation({ isLockWait })
   const settling = new Isolation({ isLockWait, longestWaitedMs: LONGEST_SETTLE_BACK_OFF_MS })
   const takingOver = new Isolation({ isLockWait, longestWaitedMs: LONGEST_SETTLE_BACK_OFF_MS })
-  // Locked rows are skipped, so if the write waits for a lock, it is a table lock, and other writes wait for it too.
-  const saving = new Isolation({ isLockWait: () => false, few: Infinity })
+  const saving = new Isolation(NO_LOCKS)
 
   return {
     promoteDue: (...of) => promoteDue(context, promoting, of),
@@ -65,41 +67,24 @@ export function executingStore(context: TablesContext): ExecutingStore {
       return attempts.filter((attempt) => asked.has(fenceText(attempt)))
     },
 
-    async saveProgress(progress) {
-      const items = progress.map((one) => ({ id: one.fence.id, one }))
-      const { results, left, refused } = await saving.write(items, {
-        write: (some) =>
-          context.transaction((tx) =>
-            saveProgress(
-              tx,
-              some.map(({ one }) => one),
-            ),
-          ),
-      })
-      return {
-        left: [...results.flat(), ...left.map(({ one }) => one)],
-        refused: refused.map(({ item: { one }, error }) => ({ item: one, error })),
-      }
-    },
+    saveProgress: (progress) =>
+      writeItems(
+        saving,
+        progress,
+        ({ fence }) => fence.id,
+        (some) => context.transaction((tx) => saveProgress(tx, some)),
+      ),
 
-    async appendLogs(lines) {
-      // Each call writes new lines, so refused lines need not be remembered. If the write waits for a lock, it is a
-      // table lock, and other writes wait for it too.
-      const isolation = new Isolation({ isLockWait: () => false, few: Infinity })
-      const items = lines.map((line, index) => ({ id: String(index), line }))
-      const { left, refused } = await isolation.write(items, {
-        write: (some) =>
-          context.run(
-            `INSERT INTO ${tables.log} (job_id, at, level, message)
-             VALUES ${some.map(() => '(?, ?, ?, ?)').join(', ')}`,
-            some.flatMap(({ line }) => [line.jobId, toText(line.at), line.level, line.message]),
-          ),
-      })
-      return {
-        left: left.map(({ line }) => line),
-        refused: refused.map(({ item: { line }, error }) => ({ item: line, error })),
-      }
-    },
+    // Each call writes new lines, so refused lines need not be remembered.
+    appendLogs: (lines) =>
+      writeItems(new Isolation(NO_LOCKS), lines, byIndex, async (some) => {
+        await context.run(
+          `INSERT INTO ${tables.log} (job_id, at, level, message)
+           VALUES ${some.map(() => '(?, ?, ?, ?)').join(', ')}`,
+          some.flatMap(({ jobId, at, level, message }) => [jobId, toText(at), level, message]),
+        )
+        return []
+      }),
 
     async replaceLogs(jobId, replacements) {
       for (let last = 0, isMore = true; isMore; ) {
@@ -117,19 +102,11 @@ export function executingStore(context: TablesContext): ExecutingStore {
         })
         const columns = { id: 'integer', message: 'long text' } as const
         // The batch is halved if the server rejects the statement as too long.
-        const { left, refused } = await new Isolation({ isLockWait: () => false, few: Infinity }).write(
-          replaced.map((line) => ({ id: String(line.id), line })),
-          {
-            write: (some) =>
-              updateFromBatch(
-                context,
-                tables.log,
-                columns,
-                some.map(({ line }) => line),
-                { message: 'b.message' },
-              ),
-          },
-        )
+        const isolation = new Isolation(NO_LOCKS)
+        const { left, refused } = await writeItems(isolation, replaced, byIndex, async (some) => {
+          await updateFromBatch(context, tables.log, columns, some, { message: 'b.message' })
+          return []
+        })
         if (refused[0] !== undefined) throw refused[0].error
         if (left.length > 0)
           throw new StoreUnavailableError(
@@ -146,11 +123,26 @@ export function executingStore(context: TablesContext): ExecutingStore {
   }
 }
 
-/**
- * Stores the progress of running jobs in one transaction.
- *
- * @returns the progress whose rows other transactions have locked
- */
+/** @param write  returns the items to write again later */
+async function writeItems<Item>(
+  isolation: Isolation,
+  items: readonly Item[],
+  idOf: (item: Item, index: number) => string,
+  write: (some: readonly Item[]) => Promise<readonly Item[]>,
+): Promise<PartialWrite<Item>> {
+  const rows = items.map((item, index) => ({ id: idOf(item, index), item }))
+  const { results, left, refused } = await isolation.write(rows, {
+    write: (some) => write(some.map(({ item }) => item)),
+  })
+  return {
+    left: [...results.flat(), ...left.map(({ item }) => item)],
+    refused: refused.map(({ item: { item }, error }) => ({ item, error })),
+  }
+}
+
+const byIndex = (_: unknown, index: number) => String(index)
+
+/** @returns the progress whose rows other transactions have locked */
 async function saveProgress(tx: Context, progress: readonly JobProgress[]): Promise<readonly JobProgress[]> {
   const ids = progress.map(({ fence }) => fence.id)
   const where = "state = 'running'"

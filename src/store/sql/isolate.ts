@@ -34,7 +34,6 @@ export interface IsolationOptions {
   readonly few?: number
 }
 
-/** How rows are written. */
 export interface Writing<Item, Result> {
   /** Writes these rows in one transaction. */
   readonly write: (items: readonly Item[]) => Promise<Result>
@@ -67,7 +66,6 @@ interface Failure {
   readonly kind: 'waited' | 'refused' | 'other'
 }
 
-/** How rows are found and written in one transaction. */
 export interface Finding<Item, Result> {
   /** Leaves out `leftOut()`. Reports the rows before it writes them. */
   readonly together: (report: (found: readonly Item[]) => void) => Promise<Result[]>
@@ -76,7 +74,7 @@ export interface Finding<Item, Result> {
   readonly onRefused: ((id: string, error: unknown) => void) | undefined
 }
 
-/** Remembers the rows that one operation could not write. */
+/** One for each operation. */
 export class Isolation {
   readonly #isLockWait: (error: unknown) => boolean
   readonly #few: number
@@ -97,7 +95,6 @@ export class Isolation {
     this.#waited = new LeftOut({ ...WAITED, longestMs: longestWaitedMs })
   }
 
-  /** The rows that a search leaves out. */
   leftOut(): Row[] {
     return [this.#refused, this.#waited, this.#unusable].flatMap((of) => of.rows())
   }

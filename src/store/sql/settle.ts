@@ -16,7 +16,7 @@ import { type Fence, fenceText } from '../../model/job.ts'
 import { type AttemptEnd, type JobOutcome, outcomeOf, withoutTexts } from '../../model/settle.ts'
 import type { Settled, SettledAttempt, UnsettledAttempt } from '../executing-store.ts'
 import { placeholders } from '../literals.ts'
-import { lockRows } from './by-key.ts'
+import { lockIds, lockRows } from './by-key.ts'
 import type { Context, TablesContext } from './context.ts'
 import type { Isolation } from './isolate.ts'
 import { nextInTurn, type Settling, settlingColumns, type SettlingRow, writeOutcomes } from './outcomes.ts'
@@ -51,10 +51,9 @@ export async function settle(
   }
 }
 
-/** Whether the job was returned to the queue before it started, which is not the outcome of an attempt. */
+/** A job that was returned to the queue before it started had no attempt. */
 const isUnstarted = (outcome: JobOutcome) => outcome.state === 'waiting' && outcome.why === 'unstarted'
 
-/** What one transaction settled. */
 interface SettledPart extends Pick<Settled, 'settled' | 'locked'> {
   readonly lost: readonly UnsettledAttempt[]
 }
@@ -153,9 +152,7 @@ async function yieldingTo(tx: Context, schedules: readonly string[]): Promise<Re
 
 /** @returns the schedules whose next job another transaction has locked */
 async function heldAmong(tx: Context, turns: ReadonlyMap<string, string>): Promise<ReadonlySet<string>> {
-  const ids = [...turns.values()].toSorted()
-  const rows = await lockRows<{ id: string }>(tx, { table: tx.tables.job, columns: 'id', ids })
-  const got = new Set(rows.map(({ id }) => id))
+  const got = new Set(await lockIds(tx, tx.tables.job, [...turns.values()].toSorted()))
   return new Set([...turns].filter(([, id]) => !got.has(id)).map(([schedule]) => schedule))
 }
 
@@ -194,10 +191,8 @@ async function lockSchedulesOf(
   return { locked: new Set(ids.filter((id) => !rows.has(id))), rows }
 }
 
-/** Records attempts in the transaction that writes their outcomes. */
 export type RecordAttempts = (tx: Context, settling: readonly SettlingAttempt[]) => Promise<void>
 
-/** How an attempt ended, and the outcome of its job. */
 type SettlingAttempt = Settling & { readonly end: AttemptEnd }
 
 class AttemptsLocked extends Error {
@@ -205,12 +200,10 @@ class AttemptsLocked extends Error {
 }
 
 /**
- * Records attempts in the transactions of one call. If another transaction locks gaps in `attempt`, as `DELETE … WHERE
+ * Runs the transactions of one call, which record their attempts. If another transaction locks gaps in `attempt`, as `DELETE … WHERE
  * ended < …` does under REPEATABLE READ, the transaction runs again without recording its attempts, because the history
  * must not keep outcomes from being written. Later transactions do not record theirs, because each would wait for the
  * lock.
- *
- * @returns a function that runs the transaction
  */
 export function attemptRecorder(): <Result>(
   transaction: (record: RecordAttempts) => Promise<Result>,

@@ -11,10 +11,7 @@ import { policyOf, settingValue, type StartableRow, toClaimed } from './rows.ts'
 
 const next = (number: number) => Math.min(number + 1, LARGEST_COUNT)
 
-/**
- * Starts an attempt of each of the jobs, which this transaction has locked. Each attempt stores the policy in effect,
- * so that a worker that takes over the job knows it.
- */
+/** Each attempt stores the policy in effect, so that a worker that takes over the job knows it. */
 export async function startAttempts(
   tx: Context,
   worker: string,
@@ -52,7 +49,6 @@ export async function startAttempts(
 /** The reason that is stored for jobs that the hand-over finishes. */
 export const HANDED_OVER = 'handed-over'
 
-/** Starts attempts of jobs that are handed over to an external queue. */
 export async function handOverAttempts(
   tx: Context,
   worker: string,
