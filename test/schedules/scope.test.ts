@@ -246,7 +246,9 @@ eachDatabase((under) => {
       from: new Date(),
       to: new Date(Date.now() + 400 * 86_400_000),
     })
-    expect(items.map(({ scheduleId: schedule }) => schedule).toSorted()).toEqual(['b', 'd', 'z-b', 'z-d'])
+    // Late in the year, the window contains two runs of each schedule.
+    const upcoming = new Set(items.map(({ scheduleId }) => scheduleId))
+    expect([...upcoming].toSorted()).toEqual(['b', 'd', 'z-b', 'z-d'])
   })
 
   it('wait finds a job by the id that its owner has chosen', async () => {
