@@ -6,7 +6,10 @@ import { OverloadedError } from '../errors.ts'
 import type { Database } from './database.ts'
 
 /** Each method of the result can throw an OverloadedError. */
-export function admitted(database: Database, atOnce: number, waiting = 64, waitMs = 5000): Database {
+export function admitted(
+  database: Database,
+  { atOnce, waiting = 64, waitMs = 5000 }: { atOnce: number; waiting?: number; waitMs?: number },
+): Database {
   const admit = admission(atOnce, waiting, waitMs)
   return {
     dialect: database.dialect,

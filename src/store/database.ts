@@ -178,7 +178,7 @@ export interface Dialect {
   /** Whether two transactions can write different rows at the same time. */
   readonly writesInParallel: boolean
   readonly isDuplicate: (error: unknown) => boolean
-  /** Whether the statement failed because other transactions have locked rows. Fewer rows may succeed. */
+  /** Whether other transactions have locked rows, and the database is available. Fewer rows may succeed. */
   readonly isContended: (error: unknown) => boolean
   /** Whether a statement waited for a lock until its timeout. */
   readonly isLockWait: (error: unknown) => boolean

@@ -142,7 +142,7 @@ export interface ExecutingStore {
   /** Makes claims skip a job that this worker cannot start, until the job's back-off ends. */
   leaveOut(job: ClaimedJob): void
 
-  /** The number of jobs that the database rejected or that this worker cannot start. */
+  /** The number of jobs that are left out now because the database rejected them or this worker cannot start them. */
   leftOut(): number
 
   /**

@@ -76,7 +76,7 @@ export interface JobStore {
     decide: (job: Pick<Job, 'state' | 'queue'>) => FinishedRun | null,
     times: { readonly startedAt: Date | null; readonly finishedAt: Date | null },
   ): Promise<{ readonly job: Job; readonly settled: SettledAttempt | null } | null>
-  /** Runs a final job again, from its first attempt. If `exclusive`, no other job of its schedule runs meanwhile. */
+  /** Runs a final job again from its first attempt; returns what `cancel` does. `exclusive`: alone of its schedule. */
   retry(id: string, decide: (job: JobToRetry) => { readonly exclusive: boolean }): Promise<Job | null>
   /** The number of this owner's jobs that are not final, counted up to `most`. */
   countOpen(most: number): Promise<number>

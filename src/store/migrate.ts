@@ -28,6 +28,7 @@ interface Step {
   /** `0000_first/3`: the migration and the number of its statement. */
   readonly name: string
   readonly statement: string
+  /** Null means that this step does not change the lowest version. */
   readonly lowest: string | null
 }
 

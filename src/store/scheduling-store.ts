@@ -72,7 +72,7 @@ export type SweepExtent = 'left by workers' | 'everything'
 export interface Swept {
   /** Descriptions of the repairs, for the log. */
   readonly healed: readonly string[]
-  /** Whether `ExecutingStore.orphans` would find any. */
+  /** Whether there are orphans, including those that `ExecutingStore.orphans` leaves out. */
   readonly orphans: boolean
 }
 
@@ -110,7 +110,7 @@ export interface SchedulingStore {
     onRefused?: OnRefused,
   ): Promise<Mark[]>
 
-  /** The number of schedules whose marks the database rejected. */
+  /** The number of schedules that are left out now because the database rejected their marks. */
   leftOut(): number
 
   /**

@@ -42,6 +42,7 @@ export interface Store {
 
 /** The stores of one database, one for each use. One use never waits for another's connections. */
 export interface Stores {
+  /** For the loops, including the heartbeat. */
   readonly loops: Store
   readonly calls: Store
   /** For the API, with few statements at a time, a bounded queue and time limits. Connects on first use. */

@@ -132,13 +132,13 @@ it('an error in a turn frees the connection, and waits are reported while they l
 
 it('beyond the limits, work is rejected at once; work that waits too long is rejected later', async () => {
   const database = await SqliteDatabase.open(':memory:')
-  const limited = admitted(database, 1, 2, 10_000)
+  const limited = admitted(database, { atOnce: 1, waiting: 2, waitMs: 10_000 })
   const held = gate()
   const first = limited.transaction(() => held.promise)
   const waiting = [limited.rows('SELECT 1 AS one'), limited.rows('SELECT 2 AS one')]
   await expect(limited.rows('SELECT 3 AS one')).rejects.toThrow(OverloadedError)
 
-  const hasty: Database = admitted(database, 0, 1, 1)
+  const hasty: Database = admitted(database, { atOnce: 0, waiting: 1, waitMs: 1 })
   await expect(hasty.rows('SELECT 1')).rejects.toThrow(/Other requests kept the database busy/)
 
   held.open()

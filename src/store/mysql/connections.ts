@@ -215,7 +215,7 @@ export class Connections {
   }
 }
 
-/** Makes statements see the commits of other members, so that work can continue here. */
+/** Makes statements see the commits of the failed primary, or of other primaries, so that work can continue here. */
 async function waitForGroup(
   connection: mysql.PoolConnection,
   variables: ReadonlyMap<string, string>,

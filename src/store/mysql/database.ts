@@ -42,9 +42,9 @@ export const IMPATIENT: LockWaits = { seconds: 1, tries: 1 }
  * silently, for example when an address moved to another machine, would block its loop for a quarter of an hour.
  */
 const LONGEST_USE_MS = 60_000
-/** With several hosts. */
+/** How long a host may take to provide a usable connection if there are several hosts. */
 const HOST_TIMEOUT_MS = 3000
-/** The driver's default. */
+/** The same for a single host; the driver's default. */
 const ONLY_HOST_TIMEOUT_MS = 10_000
 const EXCLUSIVE_WAIT_SECONDS = 600
 /** In a cluster, larger transactions conflict more often with those of other nodes, and are rolled back as a whole. */
@@ -57,6 +57,7 @@ export interface LockWaits {
 
 export interface MysqlOptions {
   readonly longestUseMs?: number | undefined
+  /** The database that contains the tables; default: that of the target. */
   readonly schema?: string | undefined
   /** The server ends a SELECT (on MariaDB, any statement) that takes longer than this; default: no limit. */
   readonly statementLimitMs?: number | undefined
@@ -78,7 +79,7 @@ export class MysqlDatabase implements Database {
   /**
    * Connects when work first needs a connection.
    *
-   * @param target  a URL; see hosts.ts
+   * @param target  a URL (see hosts.ts), or a function that creates a pool
    * @param connections  maximum number of connections to one host
    */
   constructor(

@@ -39,7 +39,7 @@ const PASSING: ReadonlySet<number> = new Set([
 
 /** Errors of the server's file system calls, such as 3 (a write failed) and 20 (disk full). */
 const LAST_FILE_ERROR = 99
-/** "Got error 28 from storage engine": an error of the operating system below FIRST_OF_ENGINE. */
+/** "Got error 28 from storage engine": numbers below FIRST_OF_ENGINE are errors of the operating system. */
 const ENGINE_ERROR = 1030
 const FIRST_OF_ENGINE = 120
 

@@ -36,6 +36,7 @@ export class NotInGroupError extends Error {
   override readonly name = 'NotInGroupError'
 }
 
+/** @param group  null means any group */
 export function checkGroupName(group: string | null, configured: string): void {
   if (group === null || group.toLowerCase() === configured.toLowerCase()) return
   throw new NotInGroupError(
@@ -45,6 +46,7 @@ export function checkGroupName(group: string | null, configured: string): void {
   )
 }
 
+/** @returns why the member must not be used, or null if it may be */
 export function whyUnfit({ state, role, members, reached, readOnly }: Membership): string | null {
   // Such a member can be writable, but the group does not receive its writes.
   if (state !== 'ONLINE')

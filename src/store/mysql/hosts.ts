@@ -25,14 +25,14 @@ export function hostsOf(url: string): readonly HostUrl[] {
   return hosts
 }
 
-/** The group that the hosts must belong to: `?group=<group_replication_group_name>`, or null. */
+/** The group that the hosts must belong to: `?group=<UUID>`, or null for any. @throws InvalidInputError */
 export function groupOf(url: string): string | null {
   const group = optionOf(url, 'group')
   if (group === null || UUID.test(group)) return group
   throw refused(`'group' is not a UUID; write the value of the server's group_replication_group_name`)
 }
 
-/** How long a host may take to provide a usable connection: `?connectTimeout=<milliseconds>`, or null. */
+/** For a host to provide a usable connection: `?connectTimeout=<ms>`, or null. @throws InvalidInputError */
 export function connectTimeoutOf(url: string): number | null {
   const text = optionOf(url, 'connectTimeout')
   if (text === null) return null

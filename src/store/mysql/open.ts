@@ -51,7 +51,7 @@ export async function openMysql(
     await createSchema(from, schema)
     return openMysql(target, { longestUseMs, connections, schema })
   }
-  return { loops, calls, api: admitted(api, apiConnections), close }
+  return { loops, calls, api: admitted(api, { atOnce: apiConnections }), close }
 }
 
 function isAboutDatabase(error: unknown): boolean {

@@ -174,12 +174,14 @@ async function findTurns(
       schedule_id AS of_schedule, ${dialect.instant('until')} AS until
     FROM ${tables.freeze}
     WHERE ${inForce(dialect)}`
-  const found = await rows<
-    (Turn & { part: '>' }) | (Turn & { part: '>=' }) | (FreezeRow & { part: 'freeze' })
-  >(dialect.union([...parts, freezes]), [afterGroup, ...tasks, '', ...tasks])
-  const after = found.filter((row) => row.part === '>')
+  const found = await rows<(Turn & { part: '>' | '>=' }) | (FreezeRow & { part: 'freeze' })>(
+    dialect.union([...parts, freezes]),
+    [afterGroup, ...tasks, '', ...tasks],
+  )
+  const turns = found.filter((row) => row.part !== 'freeze')
+  const after = turns.filter(({ part }) => part === '>')
   const known = new Set(after.map(named))
-  const others = found.filter((row) => row.part === '>=').filter((turn) => !known.has(named(turn)))
+  const others = turns.filter((turn) => turn.part === '>=' && !known.has(named(turn)))
   return {
     turns: [inOrder(after), inOrder(others)].flat().slice(0, limit),
     freezes: found.filter((row) => row.part === 'freeze'),

@@ -176,7 +176,7 @@ export async function yieldRetries(
     tx,
     jobs.map((row) => ({ row, outcome })),
     schedules,
-    // The plan has already decided the next run.
+    // The plan has already decided the next run, and then writes `last_error` again.
     { next: () => null },
   )
 }

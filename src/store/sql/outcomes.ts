@@ -176,7 +176,7 @@ export async function nextInTurn(
   tx: Context,
   settling: readonly Settling[],
 ): Promise<ReadonlyMap<string, string>> {
-  const final = settling.filter(isFinal).map(({ row }) => row)
+  const final = settling.filter((one) => isFinal(one) && one.row.schedule !== null).map(({ row }) => row)
   const schedules = [...new Set(final.flatMap(({ schedule }) => schedule ?? []))].toSorted()
   if (schedules.length === 0) return new Map()
   const ids = final.map(({ id }) => id)

@@ -137,7 +137,7 @@ export function toClaimed(
   }
 }
 
-/** [A literal with a spread takes ten times as long.] */
+/** Returns a function that converts a row. [An object literal with a spread takes ten times as long as this loop.] */
 export function reader<Definitions extends Columns>(
   definitions: Definitions,
 ): (row: { readonly id: string }) => Values<Definitions> & { readonly id: string } {

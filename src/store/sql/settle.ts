@@ -64,14 +64,21 @@ async function settleAll(
   record: RecordAttempts,
 ): Promise<SettledPart> {
   const ids = attempts.map(({ fence }) => fence.id).toSorted()
-  const hasSchedule = attempts.filter(({ job }) => job?.scheduleId !== null)
-  const schedules = await lockSchedulesOf(
-    tx,
-    hasSchedule.map(({ fence }) => fence.id),
-  )
+  const mayHave = new Set(attempts.flatMap(({ job, fence }) => (job?.scheduleId === null ? [] : fence.id)))
+  const before = await lockSchedulesOf(tx, [...mayHave])
   const columns = settlingColumns(tx.dialect)
   // There are no further conditions, because SQLite might then use another index if it has statistics.
   const mine = await lockRows<SettlingRow>(tx, { table: tx.tables.job, columns, ids })
+  // If jobs were given a schedule in SQL since their claim, the order of locks is reversed. Neither lock waits.
+  const late = mine.filter(({ id, schedule }) => schedule !== null && !mayHave.has(id))
+  const after = await lockSchedulesOf(
+    tx,
+    late.map(({ id }) => id),
+  )
+  const schedules = {
+    rows: new Map([...before.rows, ...after.rows]),
+    locked: new Set([...before.locked, ...after.locked]),
+  }
   const running = new Map(mine.map((row) => [row.id, row]))
   const passedOver = await runningAmong(
     tx,
@@ -85,13 +92,10 @@ async function settleAll(
   const locked: UnsettledAttempt[] = []
   const settling: (SettlingAttempt & { readonly attempt: UnsettledAttempt })[] = []
   for (const attempt of attempts) {
-    const { fence, job, end, policy } = attempt
+    const { fence, end } = attempt
     const row = running.get(fence.id)
     if (passedOver.has(fenceText(fence))) locked.push(attempt)
     else if (!hasStarted(row) || row.worker !== fence.worker || row.claim !== fence.claim) lost.push(attempt)
-    else if (row.schedule !== null && job?.scheduleId === null)
-      // The job was given a schedule in SQL. Without `job`, the next call locks the schedule.
-      locked.push({ fence, end, policy })
     else if (row.schedule !== null && schedules.locked.has(row.schedule)) locked.push(attempt)
     else {
       const outcome = outcomeOf(attempt, {

@@ -233,7 +233,7 @@ export async function openSqlite(path: string, { clock = null }: OpenOptions): P
   return {
     loops,
     calls: loops.beside('calls'),
-    api: admitted(loops.beside('api'), 1),
+    api: admitted(loops.beside('api'), { atOnce: 1 }),
     close: () => loops.close(),
   }
 }

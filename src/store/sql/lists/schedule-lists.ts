@@ -32,6 +32,7 @@ interface NextColumns extends TimerColumns {
   readonly id: string
   readonly task: string
   readonly nextrun: string | null
+  /** This and `planned_from` are null unless the schedule is marked or must be planned. */
   readonly definition: string | null
   readonly planned_from: string | null
 }
