@@ -1,4 +1,4 @@
-/** Syntax errors in calendar events are a `CalendarSyntaxError` of `kalends/calendar`, with column, token and hint. */
+/** A syntax error in a calendar event is a `CalendarSyntaxError` of `kalends/calendar`, with column, token and hint. */
 import { inspect } from 'node:util'
 
 /** The base class of all errors of Kalends. */

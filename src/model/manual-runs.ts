@@ -1,4 +1,4 @@
-/** Pure rules, which the store calls while it holds the locks. */
+/** Pure rules for manual runs. The store calls them while it holds the locks. */
 import { ConflictError } from '../errors.ts'
 import { isAhead } from './clock-ahead.ts'
 import { type Job } from './job.ts'

@@ -120,7 +120,7 @@ onEachStore((under) => {
       }
     })
 
-    it('jobs that are no longer held are lost, and a job that got its schedule in SQL is settled by the next call', async () => {
+    it('jobs no longer held count as lost, and the next call settles a job that got a schedule in SQL', async () => {
       await planned(under, 's', after(await clock(under), MINUTE))
       await under.store.jobs.submit(['a', 'b', 'c', 'd', 'e', 'f'].map((id) => newJob(id)))
       const jobs = await claim()

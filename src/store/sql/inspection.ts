@@ -16,7 +16,7 @@ const MAX_WAITING = 100_000
 const MAX_FURTHEST = 1000
 
 const MAX_FREQUENT = 100
-/** A schedule cannot keep up if at least this many of its last rows have missed slots. */
+/** A schedule cannot keep up if at least `TOO_MANY` of its last `LAST_SLOTS` rows have missed slots. */
 const LAST_SLOTS = 10
 const TOO_MANY = 3
 const RECENT_MS = 60_000

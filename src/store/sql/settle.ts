@@ -90,7 +90,7 @@ async function settleAll(
     if (passedOver.has(fenceText(fence))) locked.push(attempt)
     else if (!hasStarted(row) || row.worker !== fence.worker || row.claim !== fence.claim) lost.push(attempt)
     else if (row.schedule !== null && job?.scheduleId === null)
-      // The job was given a schedule in SQL. Without `job`, the next call locks the schedule.
+      // The job was given a schedule in SQL. `job` is left out, so that the next call locks the schedule.
       locked.push({ fence, end, policy })
     else if (row.schedule !== null && schedules.locked.has(row.schedule)) locked.push(attempt)
     else {
@@ -200,10 +200,10 @@ class AttemptsLocked extends Error {
 }
 
 /**
- * Runs the transactions of one call, which record their attempts. If another transaction locks gaps in `attempt`, as `DELETE … WHERE
- * ended < …` does under REPEATABLE READ, the transaction runs again without recording its attempts, because the history
- * must not keep outcomes from being written. Later transactions do not record theirs, because each would wait for the
- * lock.
+ * Runs the transactions of one call, which record their attempts. If another transaction locks gaps in `attempt`, as
+ * `DELETE … WHERE ended < …` does under REPEATABLE READ, the transaction runs again without recording its attempts,
+ * because the history must not keep outcomes from being written. Later transactions do not record theirs, because each
+ * would wait for the lock.
  */
 export function attemptRecorder(): <Result>(
   transaction: (record: RecordAttempts) => Promise<Result>,
