@@ -156,7 +156,7 @@ export class WaitTimeoutError extends KalendsError {
   readonly code = 'KALENDS_WAIT_TIMEOUT'
 }
 
-/** The abort reason of a handler's signal: someone cancelled the job. */
+/** The abort reason of a handler's signal: the job was cancelled. */
 export class CancelledError extends KalendsError {
   readonly code = 'KALENDS_CANCELLED'
 }

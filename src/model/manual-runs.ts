@@ -6,7 +6,7 @@ import { isFinal, type JobState } from './states.ts'
 import type { Schedule } from './schedule.ts'
 import type { Overlap } from './settings.ts'
 
-/** The first job of a schedule that is not final. */
+/** The schedule's first job that is not final. */
 export interface OpenJob {
   /** The id that the caller sees, or null if the job belongs to another owner. */
   readonly id: string | null

@@ -35,7 +35,7 @@ export class Redaction {
     this.#paths = paths.map((path) => path.split('.'))
   }
 
-  /** Whether anything (below the root) is hidden. Such values cannot be searched, because a search could reveal them. */
+  /** Whether anything (below the root) is hidden. Hidden values cannot be searched: a search could reveal them. */
   hides(root?: RedactRoot): boolean {
     return this.#paths.some(([first]) => root === undefined || first === root)
   }
