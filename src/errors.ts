@@ -1,4 +1,4 @@
-/** Syntax errors in calendar events are a `CalendarSyntaxError` of `kalends/calendar`, with column, token and hint. */
+/** A syntax error in a calendar event is a `CalendarSyntaxError` of `kalends/calendar`, with column, token and hint. */
 import { inspect } from 'node:util'
 
 /** The base class of all errors of Kalends. */
@@ -156,7 +156,7 @@ export class WaitTimeoutError extends KalendsError {
   readonly code = 'KALENDS_WAIT_TIMEOUT'
 }
 
-/** The abort reason of a handler's signal: someone cancelled the job. */
+/** The abort reason of a handler's signal: the job was cancelled. */
 export class CancelledError extends KalendsError {
   readonly code = 'KALENDS_CANCELLED'
 }

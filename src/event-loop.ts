@@ -4,8 +4,8 @@ import { setImmediate as turn } from 'node:timers/promises'
 export const PART_MS = 50
 
 /**
- * For work in parts that do not wait for anything: call the returned function between two parts. It yields to timers,
- * sockets and signals if the last yield was too long ago.
+ * For synchronous work in parts: call the returned function between two parts. It yields to timers, sockets and signals
+ * if the last yield was too long ago.
  */
 export function betweenParts(ms = PART_MS): () => Promise<void> {
   let turned = performance.now()

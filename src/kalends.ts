@@ -59,7 +59,7 @@ export class Kalends {
   readonly views: Views
   /** Takes reports about jobs in the external queue. */
   readonly external: ExternalJobs
-  /** For `kalends/http`: the same parts with limits, on connections that no loop uses. @internal */
+  /** For `kalends/http`: `schedules`, `jobs` and the rest, with limits, on connections that no loop uses. @internal */
   readonly api: Access
   /** The zone that is added to timers that name none, or null if such timers are in UTC. */
   readonly zone: string | null

@@ -97,7 +97,7 @@ function deal(faults: readonly Fault[], to: readonly Fault[][]): void {
   for (const [index, fault] of faults.entries()) to[index % to.length]?.push(fault)
 }
 
-/** Draws each kind once in random order, and then by weight from the faults that fit. */
+/** Draws each kind once in random order, and then draws by weight from the faults that fit. */
 function draw({ faults, count, totalMs, quietMs, mostInTrouble }: ScriptOptions, random: Random): Fault[] {
   const left = faults.filter(({ weight }) => weight > 0)
   const drawn: Fault[] = []

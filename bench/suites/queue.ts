@@ -95,7 +95,7 @@ export const queueSuite: Suite = {
   title: 'Jobs of a queue, one process',
   run: async (bench) => {
     const notes = [
-      `${scaled(bench, JOBS).toLocaleString('en')} jobs, ${CHUNK} per call; one worker with a concurrency of ${CONCURRENCY}, which starts with a full queue. Each handler returns its own result.`,
+      `${scaled(bench, JOBS).toLocaleString('en')} jobs, ${CHUNK} per call; one worker with a concurrency of ${CONCURRENCY}, which starts when all jobs are in the queue. Each handler returns its own result.`,
     ]
     const newer = await installNode24()
     const subjects: Subject[] = []

@@ -9,7 +9,7 @@ import {
   weekdayNumbers,
 } from './spec.ts'
 
-/** Byte for byte as `systemd-analyze calendar` prints it. */
+/** Formats an event byte for byte as `systemd-analyze calendar` prints it. */
 export function format(spec: CalendarSpec, zone: string | null): string {
   const weekdays = spec.weekdays === EVERY_WEEKDAY ? '' : `${formatWeekdays(spec.weekdays)} `
   const date = `${list(spec.years, 4)}-${list(spec.months, 2)}${spec.daysFromEnd ? '~' : '-'}${list(spec.days, 2)}`
@@ -40,7 +40,7 @@ export function runsOf(values: readonly number[]): readonly (readonly number[])[
 }
 
 function formatSeconds(items: Items): string {
-  // systemd prints `*` for a list that contains every second, which hides any fractions in the list.
+  // systemd prints `*` for a list that contains every second, even if the list also contains fractions.
   return isEverySecond(items) ? '*' : list(items, 2, SECOND)
 }
 

@@ -3,7 +3,7 @@ import { SHORTHANDS } from './shorthand.ts'
 import { SHORT_WEEKDAYS, WEEKDAYS } from './spec.ts'
 import { zoneNames } from './zone-names.ts'
 
-/** Omitted properties stay unchanged. */
+/** For an omitted property, the error keeps its general text. */
 interface Explanation {
   readonly problem?: string
   readonly hint?: string

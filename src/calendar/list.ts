@@ -48,7 +48,7 @@ function readNumber(reader: Reader, unit: 1 | typeof SECOND): number {
   return value
 }
 
-/** Rounds half up, by the seventh digit only. */
+/** Rounds half up, based only on the seventh digit. */
 function microsOf(fraction: string): number {
   return Number(fraction.slice(1, 7).padEnd(6, '0')) + (fraction.charAt(7) >= '5' ? 1 : 0)
 }

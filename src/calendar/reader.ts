@@ -19,7 +19,7 @@ export class Reader {
     return this.peek() === ' ' || this.peek() === ''
   }
 
-  /** @returns whether this text came next */
+  /** Skips this text if it comes next. @returns whether it did */
   skip(text: string): boolean {
     if (this.#event.slice(this.at, this.at + text.length) !== text) return false
     this.at += text.length

@@ -11,7 +11,7 @@ export const SHORT_WEEKDAYS = WEEKDAYS.map((day) => day.slice(0, 3))
 /** The unrestricted set of weekdays: one bit per day, with Monday as the lowest bit. */
 export const EVERY_WEEKDAY = 0b1111111
 
-/** The days of a set of weekdays; Monday is 0. */
+/** The weekdays in a bit set; Monday is 0. */
 export function weekdayNumbers(set: number): number[] {
   return WEEKDAYS.flatMap((_, day) => ((set & (1 << day)) === 0 ? [] : [day]))
 }

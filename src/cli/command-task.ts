@@ -45,12 +45,12 @@ const schema = z
         .exactOptional(),
       shell: text.exactOptional(),
       shellPath: text.exactOptional(),
-      /** No record schema, because its errors would contain the keys. */
+      /** Not a record schema, because its errors would contain the keys. */
       env: z
         .custom<Record<string, string>>(isEnvironment, 'must be an object of strings without NUL')
         .exactOptional(),
       cwd: text.exactOptional(),
-      /** May contain any bytes. */
+      /** May also contain NUL. */
       stdin: z.string('must be a string').exactOptional(),
       /** The worker must run as root or as this user. */
       user: text

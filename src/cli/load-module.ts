@@ -6,7 +6,7 @@ import { CommandError, EXIT, hasCode, UsageError } from './failure.ts'
 
 const EXAMPLE = 'export default (kalends) => { kalends.handle(…); kalends.declare(…) }'
 
-/** @throws CommandError, also from the function that it returns */
+/** @throws CommandError; the returned function throws it too */
 export async function loadModule(path: string): Promise<(kalends: Kalends) => Promise<void>> {
   const file = resolve(path)
   const found = await stat(file).catch(() => null)

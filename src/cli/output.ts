@@ -44,7 +44,7 @@ export function lineWidth(): number {
 const ACTIVE =
   /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}\ufff9-\ufffb]|(?![\u200c\u200d\p{Variation_Selector}])\p{Default_Ignorable_Code_Point}|(?<![\p{Extended_Pictographic}\p{Emoji_Modifier}\p{M}\p{Script=Arabic}])[\u200c\u200d\p{Variation_Selector}]/gu
 
-/** For text from rows, which may contain any characters. */
+/** Escapes text from rows, which may contain any characters. */
 export function harmlessText(text: string): string {
   return text.replaceAll(ACTIVE, (character) => {
     const code = character.codePointAt(0) ?? 0
@@ -63,7 +63,7 @@ export function harmlessLines(text: string): string {
     .join('\n')
 }
 
-/** JSON.stringify escapes only the C0 characters. */
+/** Escapes the same characters in JSON, because JSON.stringify escapes only the C0 characters. */
 export function harmlessJson(json: string): string {
   return json.replaceAll(ACTIVE, (character) =>
     // pino ends its lines with a newline; within text, newlines are already escaped.

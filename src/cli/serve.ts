@@ -169,7 +169,7 @@ const TOO_MANY =
   'HTTP/1.1 429 Too Many Requests\r\nretry-after: 5\r\nconnection: close\r\ncontent-length: 0\r\n\r\n'
 
 /**
- * A new connection replaces an idle one, so silent sockets cannot block clients.
+ * At a limit, a new connection replaces one without an open request, so that silent sockets cannot block clients.
  *
  * @param clientOf  the client at a remote address, whose connections are counted together; null means no limit
  */

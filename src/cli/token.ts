@@ -21,7 +21,7 @@ export interface Token {
   readonly value: string
   /** Null if the token comes from the environment. */
   readonly file: string | null
-  /** Whether the user did not choose where the token comes from. */
+  /** Whether Kalends, not the user, chose where the token comes from. */
   readonly isOwn: boolean
 }
 

@@ -58,7 +58,7 @@ const EXACT = 'CHARACTER SET utf8mb4 COLLATE {exact}'
 function text<Value extends string = string>(column: string, most: number) {
   return customType<{ data: Value }>({ dataType: () => `varchar(${most}) ${EXACT}` })(column)
 }
-/** ASCII keeps index keys small. Servers ignore trailing blanks when they compare it, so CHECKs reject them. */
+/** ASCII keeps index keys small. Servers ignore trailing blanks when they compare ids, so CHECKs reject them. */
 const jobId = (column: string) =>
   customType<{ data: string }>({
     dataType: () => `varchar(${NAME_LIMIT}) CHARACTER SET ascii COLLATE ascii_bin`,
@@ -136,7 +136,7 @@ const between =
   (least: number, most: number): Check =>
   (column) =>
     `${column} between ${least} and ${most}`
-/** Depending on `sql_mode`, servers accept 30 February, and 0 as a month or a day, and store zero for other text. */
+/** Depending on `sql_mode`, servers accept 30 February and 0 as a month or a day, and store other text as zero. */
 const validDate: Check = (column) =>
   `month(${column}) > 0 and day(${column}) between 1 and day(last_day(${column}))`
 const notPadded: Check = (column) => `${column} not like '% '`

@@ -25,7 +25,7 @@ export interface TablesOptions {
   readonly prefix?: string | undefined
 }
 
-/** Without keys and generated columns. */
+/** The columns of each table, without keys and generated columns. */
 export const COLUMNS = {
   periodic_task: { ...SETTINGS, ...SCHEDULE_COLUMNS, ...PLAN_COLUMNS },
   job: { ...OCCURRENCE_COLUMNS, ...JOB_SETTINGS, ...JOB_COLUMNS, ...CLAIM_COLUMNS },
@@ -54,10 +54,10 @@ export function ifOpen(value: string): string {
 /** `ready` of a job that can be claimed now. */
 export const READY = "`state` = 'waiting' and `run_at` is null and `frozen_until` is null"
 
-/** `claim_task` of a job. Task names never begin with a blank, as the names of queues do here. */
+/** `claim_task` of a job. Task names never begin with a blank; queue names do here. */
 export const claimTask = (queue: string) => `coalesce(${queue}, \`task\`)`
 
-/** `held_by`: empty until a freeze ends, or a blank and the time by which the external queue must report. */
+/** `held_by`: empty while a freeze holds the job, or a blank and the time by which the external queue must report. */
 export const heldBy = (reportBy: string) =>
   `case \`state\` when 'external' then ${reportBy} when 'waiting' then case when \`frozen_until\` is not null then '' end end`
 

@@ -40,7 +40,7 @@ export class AttemptLog {
     }
   }
 
-  /** Does not count against the limit of the handler. @returns the length of the line in bytes */
+  /** The line does not count against the limit of the handler. @returns the length of the line in bytes */
   write(level: LogLevel, message: string): number {
     // SQLite drivers cut a string at NUL when they read it.
     // oxlint-disable-next-line typescript/no-unnecessary-type-conversion -- handlers in JavaScript log any value

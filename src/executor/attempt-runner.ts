@@ -29,7 +29,7 @@ type AbortReason = CancelledError | LeaseLostError | StoppedError | AttemptTimeo
 
 export interface AttemptRunnerOptions extends AttemptOptions {
   readonly journal: Journal
-  /** The handler continues although its signal was aborted `ABANDON_MS` ago. */
+  /** Called if the handler is still running `ABANDON_MS` after its signal was aborted. */
   readonly onAbandoned: (attempt: AttemptRunner) => void
 }
 
@@ -45,7 +45,7 @@ export class AttemptRunner {
   #aborted: { readonly reason: AbortReason; readonly isReleased: boolean } | null = null
   /** Created when the handler asks for its signal. */
   #controller: AbortController | null = null
-  /** Aborts the signal after the timeout, or abandons the handler after that. */
+  /** Aborts the signal after the timeout; after an abort, abandons the handler when `ABANDON_MS` are over. */
   #timer: NodeJS.Timeout | undefined
   #isOver = false
   #snoozedMs: number | null = null
@@ -214,7 +214,7 @@ function snooze(span: string | number): never {
   throw new SnoozedError(spanOption('snooze', span, 0, { least: 0, most: LONGEST_DELAY_MS }))
 }
 
-/** After too many releases an attempt counts, because its handler may be what makes workers lose their leases. */
+/** After too many releases, an attempt counts, because its handler may be what makes workers lose their leases. */
 function releasedEnd({ releases }: ClaimedJob, reason: AbortReason): AttemptEnd {
   const isTooOften = reason instanceof LeaseLostError && releases >= MAX_RELEASES
   return isTooOften ? { kind: 'lost', error: reason.message } : { kind: 'released' }

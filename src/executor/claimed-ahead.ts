@@ -4,20 +4,20 @@ import { type ClaimedJob, type Fence, fenceOf, fenceText } from '../model/job.ts
 const SHORT_MS = 20
 /** A job that has not started after this time goes back to the queue, because other workers may have capacity. */
 const LONGEST_WAIT_MS = 100
-/** Nothing is claimed ahead for this long after a claim left out jobs without retries, so that they get a turn. */
+/** After a claim leaves out jobs without retries, nothing is claimed ahead for this long, so that they get a turn. */
 const PAUSE_MS = 1000
 const MAX = 500
 
 /**
- * Jobs that were claimed while this worker had no capacity for them, so that the server can work on the next claim
- * while handlers run and outcomes are written. No more are claimed than there were recent short runs, and they must have
+ * Jobs that are claimed before this worker has capacity for them, so that the server can work on the next claim while
+ * handlers run and outcomes are written. No more are claimed than there were recent short runs, and they must have
  * retries left, because a worker that crashes loses them. Jobs that have not started have made no attempt.
  */
 export class ClaimedAhead {
   readonly giveBack: (job: ClaimedJob) => void
   /** The time at which each job was claimed, oldest first. Times are by performance.now(). */
   readonly #waiting = new Map<ClaimedJob, number>()
-  /** How many short runs ended in this period, and in the previous one. */
+  /** How many short runs ended in the period that began at `since`, and in the one before. */
   #shortRuns = { since: Number.NEGATIVE_INFINITY, now: 0, before: 0 }
   #pausedUntil = Number.NEGATIVE_INFINITY
   #timer: NodeJS.Timeout | undefined

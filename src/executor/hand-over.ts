@@ -62,12 +62,12 @@ export class HandOver {
   readonly loop: Loop
   readonly #options: HandOverOptions
   readonly #queue: HandOverQueue
-  /** After a callback has taken too long, this drops to one job, to find the job at fault, and then grows again. */
+  /** Drops to one job after a callback took too long, to find the job at fault, and then grows again. */
   #most = AT_ONCE
   #promotes = false
   #isStopping = false
   #lastGroup = ''
-  /** By id, since the hand-over began. */
+  /** The jobs offered since the hand-over began, and the errors of refused jobs, by id. */
   readonly #offered = new Map<string, ClaimedJob>()
   readonly #refused = new Map<string, unknown>()
 
@@ -207,7 +207,7 @@ export class HandOver {
   }
 }
 
-/** The message of an error that comes from the application names the callback. */
+/** If the error comes from the application, its message names the callback. */
 function withCallbackNamed(error: unknown): unknown {
   const errors = [CallbackError, CallbackTooSlowError, TransactionEndedError]
   if (!errors.some((type) => error instanceof type)) return error

@@ -67,7 +67,7 @@ export class Settler {
     }
   }
 
-  /** Outcomes that were set aside are retried once, because their rows may have been fixed. */
+  /** Rejected outcomes are retried once, because their rows may have been repaired. */
   async drain(): Promise<void> {
     this.#retryRejected()
     if (this.#isEmpty()) return

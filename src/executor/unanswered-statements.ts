@@ -23,7 +23,7 @@ interface UnansweredOptions {
  */
 export class UnansweredStatements {
   readonly #options: UnansweredOptions
-  /** By performance.now(); null if there is no uncertainty. */
+  /** When `add` was last called, by performance.now(); null if there is no uncertainty. */
   #since: number | null = null
 
   constructor(options: UnansweredOptions) {

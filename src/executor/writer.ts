@@ -23,9 +23,12 @@ export class Writer {
   readonly #options: WriterOptions
   #last: Promise<void> = Promise.resolve()
   #next: Promise<void> | null = null
-  /** When the first write since the last complete one began, or part of one succeeded; null if all is written. */
+  /**
+   * When the first write since the last complete one began, or when a part of a write last succeeded. Null after a
+   * complete write.
+   */
   #since: number | null = null
-  /** The calls that wait, from their conditions to the functions that end their waits. */
+  /** The condition of each call that waits, and the function that ends the wait. */
   readonly #waiting = new Map<() => boolean, () => void>()
 
   constructor(options: WriterOptions) {

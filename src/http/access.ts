@@ -78,7 +78,7 @@ export function requirePermission({ role, submit = false }: Access, needed: Perm
   throw new Problem(403, 'ROLE_TOO_LOW', `This needs the role '${needed}'; yours is '${role}'`)
 }
 
-/** An untyped scope that is null or has a misspelt field must not allow everything. @throws TypeError */
+/** Without this check, a scope that is null or has a misspelt field would allow everything. @throws TypeError */
 export function checkAccess({ role, submit, scope, tasks }: Access): void {
   if (!isRole(role))
     throw new TypeError(

@@ -33,7 +33,7 @@ export class TrustedProxies {
    * Behind a trusted proxy, the right-most address in `X-Forwarded-For` that is not a trusted proxy. The client itself
    * may have written any addresses to the left of this one.
    *
-   * @param connection  the address of its other end, or null if unknown, for example a Unix socket
+   * @param connection  the remote address of the connection, or null if unknown, for example for a Unix socket
    */
   clientOf(connection: string | null, headers: Headers): string | null {
     let client = connection === null ? null : plainAddress(connection)

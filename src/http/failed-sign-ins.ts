@@ -11,7 +11,7 @@ import { Problem } from './problem.ts'
 export const SIGN_IN_LIMITS = {
   firstDelayMs: 100,
   longestDelayMs: 10_000,
-  /** For all addresses together; beyond that, a failed sign-in gets an immediate response. */
+  /** Maximum number of delayed responses at a time, for all addresses together; others are sent immediately. */
   delayed: 500,
   tries: 50,
   tryMs: 1000,

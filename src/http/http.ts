@@ -1,7 +1,7 @@
 /**
  * The REST API as a fetch handler. Requests are refused in this order: a URL or a header that is too long, a path
- * outside the mount point, an unknown host, an unknown path, a write from a foreign page, an unknown caller, a role
- * that is too low, an invalid query or body.
+ * outside the mount point, an unknown host, an unknown path, a write from a page on another site, an unknown
+ * caller, a role that is too low, an invalid query or body.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Hono } from 'hono'
@@ -119,7 +119,7 @@ function onePerTurn(): () => Promise<void> {
   return () => (last = last.then(() => nextTurn()))
 }
 
-/** @param given  the application's own registry, which includes `kalends/prometheus`; default: a new registry */
+/** @param given  the application's registry with the metrics of `kalends/prometheus`; default: a new registry */
 function metricsOf(kalends: Kalends, given: MetricsRegistry | undefined): () => Promise<Response> {
   const registry = given === undefined ? ownRegistry(kalends) : Promise.resolve(given)
   return async () => {

@@ -20,7 +20,7 @@ const READ_HEADERS = [
   'x-forwarded-for',
 ] as const
 
-/** Limits the work for a request before it is rejected. @throws Problem 414, 431 */
+/** Limits how much work a request can cause before it is rejected. @throws Problem 414, 431 */
 export function checkSize({ pathname, search }: URL, headers: Headers): void {
   const query = Math.max(0, search.length - 1)
   if (pathname.length > LONGEST_PATH || query > LONGEST_QUERY)

@@ -36,7 +36,7 @@ import { untilFinal, type WaitOptions } from './wait.ts'
 export interface JobsContext extends CallContext {
   /** Finds out whether no worker is known to handle a task; null if one is known. */
   readonly unhandled: (task: string) => Promise<UnhandledTask | null>
-  /** For attempts in this process. @returns a function that ends the subscription */
+  /** Reports attempts that end in this process. @returns a function that ends the subscription */
   readonly onSettled: (listener: (jobId: string) => void) => () => void
   /** How often to check for changes made by other processes, in milliseconds. */
   readonly pollIntervalMs: number
@@ -277,7 +277,7 @@ export class Jobs {
     if (limits !== null) checkOpenJobs(limits, await store.countOpen(limits.openJobs), more)
   }
 
-  /** The new job would hide a row of its owner whose id is the same without the prefix. @throws ConflictError */
+  /** @throws ConflictError if the owner has a job with the same id without the prefix, which the new job would hide */
   async #checkNames(jobs: readonly NewJob[], store: JobStore): Promise<void> {
     const { owner } = this.#context.authority
     const named = jobs.map(({ id }) => shownId(owner, id)).filter((name, index) => name !== jobs[index]?.id)

@@ -17,7 +17,7 @@ const ANY_SPAN = { least: 0, most: 2 ** 31 - 1 }
 /**
  * Reads the job until it is final.
  *
- * @param onEnd  subscribes to ends of attempts in this process; returns a function that ends the subscription
+ * @param onEnd  subscribes to attempts that end in this process; returns a function that ends the subscription
  * @throws WaitTimeoutError, InvalidInputError, and the signal's abort reason
  */
 export async function untilFinal(

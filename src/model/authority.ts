@@ -114,7 +114,7 @@ export type LimitedSettings = Partial<
   Pick<ScheduleSettings, 'priority' | 'timeout' | 'retries' | 'args' | 'overlap' | 'catchUp'>
 >
 
-/** One pass submits the missed runs of a limited owner's schedule, so they are all open at once. */
+/** One pass submits all missed runs that a schedule makes up, so they are all open at once. */
 const MAX_CATCH_UP = 10
 
 /** @throws InvalidInputError naming the field and the limit */
@@ -150,7 +150,7 @@ export function checkOpenJobs({ openJobs }: CheckedLimits, open: number, more: n
     )
 }
 
-/** Checks about two days of a timer that elapses as often as allowed, and weeks of slower timers. */
+/** Enough for about two days of a timer that elapses as often as allowed, and for weeks of slower timers. */
 const MAX_ELAPSES = 20_000
 const LEAST_ELAPSES = 400
 const DAY_MS = 86_400_000

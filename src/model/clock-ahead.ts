@@ -1,4 +1,4 @@
-/** How far ahead an instant may be: synchronization sets clocks back by seconds. */
+/** An instant may be this far ahead, because synchronization can set the clock back by seconds. */
 const TOLERANCE_MS = 60_000
 
 /** Whether the database's clock was ahead when it wrote this instant. @param now  by the database's clock */

@@ -84,7 +84,7 @@ export const OCCURRENCE_COLUMNS = {
   scheduleId: { kind: 'text', column: 'periodic_task_id', most: NAME_LIMIT, default: null },
   /** The elapse that the run is for. */
   slot: { kind: 'instant', column: 'slot', default: null },
-  /** The missed slots before this one that are not made up. For a skip, the number of slots that it represents. */
+  /** The number of missed slots before this one that are not made up. For a skip, the number of slots it represents. */
   missed: { kind: 'whole', column: 'missed', least: 0, most: INT, default: 0 },
   /** The number of the run within its schedule, starting at 1. The number only increases; cancelled runs count too. */
   run: { kind: 'whole', column: 'run', least: 0, most: LARGE, default: null },

@@ -38,7 +38,7 @@ const OWNERS = {
   },
 } as const satisfies Record<string, Filter>
 
-/** Totals of lists stop here. */
+/** Totals of lists are counted up to this number. */
 export const MAX_TOTAL = 1000
 
 export const SCHEDULE_FILTERS = {

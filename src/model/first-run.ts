@@ -16,7 +16,7 @@ export function dueAtOnce(firstRun: FirstRun, settings: ScheduleSettings): IsDue
   return firstRun === 'now' ? () => true : (id, now) => hasElapsedInMinute(id, settings, now)
 }
 
-/** Later times in this minute are normal next runs. */
+/** Only times until now count; later times in this minute are normal next runs. */
 function hasElapsedInMinute(id: string, settings: ScheduleSettings, now: Date): boolean {
   const minute = Math.floor(now.getTime() / 60_000) * 60_000
   const elapse = elapsesOf({ id, ...settings, createdAt: now }, now).next(new Date(minute - 1))

@@ -1,4 +1,4 @@
-/** Finds schedules that run nothing because slots were decided or planned while the database's clock was ahead. */
+/** Finds schedules that do not run because slots were decided or planned while the database's clock was ahead. */
 import { timer } from '../timer/index.ts'
 import { isAhead, latestNotAhead } from './clock-ahead.ts'
 import { justBefore, lastElapse } from './due-slots.ts'
@@ -8,7 +8,7 @@ import type { Plannable, TimedSchedule } from './planning.ts'
 /**
  * The `nextrun` or `last_slot` that is further ahead than the timer can explain. Null if the timer is invalid.
  *
- * @param schedule  with `nextRunAt` null if it was set manually, because it may then be any time
+ * @param schedule  its `nextRunAt` must be null if it was set manually, because it may then be any time
  */
 export function slotInFuture(
   schedule: TimedSchedule & Pick<Plannable, 'nextRunAt' | 'lastSlot'>,

@@ -23,7 +23,7 @@ export function isStorable(text: string): boolean {
   return !text.includes('\0') && text.isWellFormed()
 }
 
-/** Names that differ only in one of these, such as joiners and variation selectors, can look the same. */
+/** Joiners, variation selectors and similar characters: names that differ only in these can look the same. */
 const INVISIBLE = /[\p{Default_Ignorable_Code_Point}\u2028\u2029\ufff9-\ufffb]/u
 
 /** Names decide who runs what, so every database must store and compare them unchanged. */

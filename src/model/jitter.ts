@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 
 /**
- * Fixed for a schedule, so its slots do not move, while many schedules with the same timer are spread out.
+ * The shift is fixed for each schedule, so its slots do not move. It spreads out schedules with the same timer.
  *
  * @returns milliseconds, at least 0 and less than `jitter`
  */

@@ -1,4 +1,4 @@
-/** Pure rules, which the store calls while it holds the locks. */
+/** Pure rules for manual runs. The store calls them while it holds the locks. */
 import { ConflictError } from '../errors.ts'
 import { isAhead } from './clock-ahead.ts'
 import { type Job } from './job.ts'
@@ -6,7 +6,7 @@ import { isFinal, type JobState } from './states.ts'
 import type { Schedule } from './schedule.ts'
 import type { Overlap } from './settings.ts'
 
-/** The first job of a schedule that is not final. */
+/** The schedule's first job that is not final. */
 export interface OpenJob {
   /** The id that the caller sees, or null if the job belongs to another owner. */
   readonly id: string | null

@@ -23,7 +23,7 @@ export const ANY_OWNER: Owner = { group: null, submitter: null }
 /** Longer prefixes are hashed, so that every owner keeps at least this much room for its own ids. */
 const LONGEST_PREFIX = NAME_LIMIT / 2
 
-/** `<submitter>/`, `<group>:/` or `<group>:<submitter>/`; empty for any owner, and different for every other owner. */
+/** `<submitter>/`, `<group>:/` or `<group>:<submitter>/`; empty if any owner is meant, otherwise unique. */
 export function prefixOf({ group, submitter }: Owner): string {
   if (group === null && submitter === null) return ''
   const name = `${group === null ? '' : `${encoded(group)}:`}${encoded(submitter ?? '')}`
@@ -38,7 +38,7 @@ function encoded(name: string): string {
   )
 }
 
-/** With a value in a field that the scope leaves open, the row would also be another owner's. @throws ForbiddenError */
+/** A value in a field that the scope leaves open would give the row to another owner. @throws ForbiddenError */
 export function requireOwnFields(
   owner: Owner,
   given: { readonly group?: string | null | undefined; readonly submitter?: string | null | undefined },

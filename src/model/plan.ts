@@ -59,7 +59,7 @@ export function elapsesOf(schedule: TimedSchedule, now: Date): Elapses {
   })
 }
 
-/** If the clock was ahead at the creation, slots before it also count until all of them have been decided. */
+/** If the clock was ahead at the creation, slots before the creation also count, until all are decided. */
 function anchorOf(
   { createdAt: created, nextRunAt = null }: TimedSchedule,
   spanMs: number | null,

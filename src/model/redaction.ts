@@ -35,7 +35,7 @@ export class Redaction {
     this.#paths = paths.map((path) => path.split('.'))
   }
 
-  /** Whether anything (below the root) is hidden, and so not searchable: a search could reveal it letter by letter. */
+  /** Whether anything (below the root) is hidden. Hidden values cannot be searched: a search could reveal them. */
   hides(root?: RedactRoot): boolean {
     return this.#paths.some(([first]) => root === undefined || first === root)
   }
@@ -178,7 +178,7 @@ interface Step {
  * tenant, and `replaceAll` is quadratic for strings such as `aaaa…`.
  */
 export class Secrets {
-  /** Not in the trie yet, because most jobs have no text to search. Null if unknown, or too many to search for. */
+  /** Added to the trie when there is text to search, because most jobs have none. Null if unknown or too many. */
   #waiting: string[] | null
   readonly #start: Step = { next: new Map(), isEnd: false }
   /** The number of characters in the trie; a common prefix counts once. */

@@ -1,4 +1,4 @@
-/** Decides what happens to a job, and to its schedule, when an attempt has ended. Pure: the store writes the outcome. */
+/** Decides what happens to a job and its schedule when an attempt has ended. Pure: the store writes the outcome. */
 import { timer } from '../timer/index.ts'
 import { elapsesOf, isEdited } from './plan.ts'
 import type { Plannable } from './planning.ts'
@@ -48,7 +48,7 @@ export type JobOutcome = {
       readonly error: string | null
       readonly result: string | null
     }
-  /** `delayMs`: the delay before the next claim. An attempt counts only if it failed. */
+  /** `delayMs`: the delay before the next claim. The attempt counts only if it failed. */
   | {
       readonly state: 'waiting'
       readonly delayMs: number
@@ -160,7 +160,7 @@ export function finish(
   now: Date,
 ): Pick<StoredSchedule, 'nextRunAt' | 'idle'> | null {
   const { idle } = schedule
-  // An edited schedule is planned from now in any case; a paused or otherwise idle one stays so.
+  // An edited schedule is planned from now in any case; a paused, dead, invalid or retired schedule stays so.
   if (isEdited(schedule) || !schedule.enabled) return null
   if (idle === 'dead' || idle === 'invalid' || idle === 'retired') return null
   // This also applies after the last slot, because `dead` takes precedence over `done`.

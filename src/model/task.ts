@@ -36,7 +36,7 @@ export interface Task<Input = unknown, Args = Input, Result = unknown> {
 export interface TaskOptions<Input, Args, Result = unknown> extends PolicyOptions {
   /** Checks and converts the arguments: any Standard Schema (zod, valibot, arktype, …). */
   readonly args?: StandardSchema<Input, Args>
-  /** Checks the handler's return value, which is stored as it is, and determines its type for callers that wait. */
+  /** Checks the handler's return value, which is stored unchanged, and determines its type for callers that wait. */
   readonly result?: StandardSchema<Result, unknown>
   /** Maximum number of concurrent runs in one worker; default: limited only by the worker's concurrency. */
   readonly concurrency?: number

@@ -3,7 +3,7 @@ import { decide } from './decide.ts'
 import { type DueSlots, dueSlots, justBefore, onlySlot } from './due-slots.ts'
 import { type Circumstances, laterOf, type Plan, type Readable, withNextRun } from './planning.ts'
 
-/** Whether all slots that a manual run has passed became due during freezes; the run then represents none of them. */
+/** Whether all slots before a manual run became due during freezes. If so, the run represents none of them. */
 export function wereFrozen(
   { schedule: { nextRunAt, frozenUntil }, event, afterFinish }: Readable,
   lastSlot: Date,
@@ -50,7 +50,7 @@ export function partsOf(first: Date, heldUntil: Date | null, { now, freezes = []
   return [...parts, { end: now, isFrozen: false }]
 }
 
-/** A freeze skips slots, except a one-off and a manual run. Those before and after it are decided as after downtime. */
+/** Slots during a freeze are skipped, except one-offs and manual runs. Other slots are decided as after downtime. */
 export function planThawed(
   readable: Readable,
   first: Date,

@@ -4,7 +4,7 @@ import type { Transaction } from './job-store.ts'
 
 type Execute = (statement: string, reads: boolean) => unknown
 
-/** The only text in a row of `select`: a JSON object; see `Dialect.encoded`. */
+/** The only value in a row of `select`: a JSON object in hexadecimal digits; see `Dialect.encoded`. */
 const ROW = /^7B22[\dA-F]*$/i
 /** With some options, drivers return `[{ '': { text } }]`. */
 const DEEPEST_TEXT = 3
@@ -28,7 +28,7 @@ export function callerTransaction(
   const executed = async (text: string, params: readonly SqlValue[], reads: boolean) => {
     checked ??= dialect.checkTransaction?.((statement) => execute(statement, true))
     await checked
-    // Checked before each statement: with a synchronous driver, the application may have ended the transaction meanwhile.
+    // With a synchronous driver, the application may have ended the transaction since the previous statement.
     if (isIdle(transaction)) throw noTransaction()
     try {
       // Uses literals, because drivers pass parameters in different ways.

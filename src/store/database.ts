@@ -141,7 +141,7 @@ export interface Dialect {
    * small table, but a scan waits for every row that another transaction has locked.
    */
   readonly found: (table: string, by: { readonly index: string } | 'key') => string
-  /** Joins each row of a table expression with the row of the table that has this key, in the order of the former. */
+  /** Joins each row of a table expression with the row of the table that has this key, in their original order. */
   readonly joinedByKey: (rows: string, table: string, as: string, key: string) => string
   /** The end of a SELECT that locks its rows; `skip` leaves out locked rows instead of waiting for them. */
   readonly locked: (how: 'wait' | 'skip') => string
@@ -178,7 +178,7 @@ export interface Dialect {
   /** Whether two transactions can write different rows at the same time. */
   readonly writesInParallel: boolean
   readonly isDuplicate: (error: unknown) => boolean
-  /** Whether other transactions have locked rows, and the database is available. Fewer rows may succeed. */
+  /** Whether the statement failed only because other transactions have locked rows. With fewer rows, it may succeed. */
   readonly isContended: (error: unknown) => boolean
   /** Whether a statement waited for a lock until its timeout. */
   readonly isLockWait: (error: unknown) => boolean

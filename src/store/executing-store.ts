@@ -20,7 +20,7 @@ export class CallbackTooSlowError extends StoreUnavailableError {}
 export class TransactionEndedError extends StoreUnavailableError {}
 
 export interface PartialWrite<Item> {
-  /** Entries that were locked by other transactions, or not written because of an error; write them again. */
+  /** Entries to write again: other transactions had locked them, or an error prevented the write. */
   readonly left: readonly Item[]
   /** Rejected by the database. */
   readonly refused: readonly Refusal<Item>[]

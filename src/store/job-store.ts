@@ -40,7 +40,7 @@ export interface FinishedRun {
   readonly result: string | null
 }
 
-/** Each `decide` receives the locked job. If it returns null, the job is unchanged; if it throws, nothing is written. */
+/** Each `decide` receives the locked job. If it returns null, the job is unchanged; if it throws, nothing is stored. */
 export interface JobStore {
   /** The same store, limited to the rows of an owner. Ids are in the form that this owner uses. */
   ownedBy(owner: Owner): JobStore

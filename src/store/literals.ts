@@ -4,7 +4,7 @@ import type { SqlValue } from './database.ts'
 export const JOB_ID = '{job id}?'
 export const STORED_VALUE = '{value}?'
 
-/** The name of a table or an index. */
+/** Quotes the name of a table or an index. */
 export const quoted = (name: string): string => `\`${name}\``
 
 type TextLiteral = (value: string, placeholder: string) => string

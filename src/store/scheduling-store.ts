@@ -118,8 +118,8 @@ export interface SchedulingStore {
    * together. Schedules whose marks this worker no longer holds are left out. If some schedules have many slots or
    * jobs, the remaining ones are left for another transaction.
    *
-   * @param startLimits  jobs within these limits start in the same transaction, without a claim. If there are more, none
-   *   starts, because the queue decides the order. By default, no job starts
+   * @param startLimits  jobs within these limits start in the same transaction, without a claim. If there are more,
+   *   none starts, because the queue decides the order. By default, no job starts
    */
   submit(
     worker: string,

@@ -26,7 +26,7 @@ export interface Store {
   /** The state of the whole database for the doctor. Changes and locks nothing. */
   readonly inspection: {
     schemaDrift(): Promise<SchemaDrift>
-    /** Needs tables that are up to date. */
+    /** Requires up-to-date tables. */
     inspect(): Promise<DoctorInput>
   }
   /** How long the longest-waiting piece of work has waited for a connection, or 0 if nothing waits. */

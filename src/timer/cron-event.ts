@@ -86,7 +86,7 @@ function fieldsOf(words: readonly string[]) {
   return { seconds, minute, hour, day, month, weekday, years }
 }
 
-/** The event of five to seven fields whose days match both the day of the month and the weekday, or null. */
+/** The calendar event for five to seven fields, or null. Both the day of the month and the weekday must match. */
 export function eventOf(words: readonly string[]): string | null {
   const fields = fieldsOf(words)
   if (fields === null) return null

@@ -15,7 +15,7 @@ export interface Timer extends Elapses {
   readonly zone: string
   /** The span in milliseconds for `every …`, otherwise null. */
   readonly spanMs: number | null
-  /** For one schedule. @param anchor  the start of the slots of `every`: the time at which it was created */
+  /** For one schedule. @param anchor  the creation time of the schedule, from which the slots of `every` count */
   elapses(anchor: Date): Elapses
 }
 

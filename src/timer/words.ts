@@ -21,7 +21,7 @@ export function inWords(timer: Timer): string {
       if (first === undefined) return timer.text
       // Two events have the same time: one for the day of the week, one for the day of the month.
       const on = [first.on, ...(second === undefined ? [] : [second.on])]
-      // If one is every day, it includes the other.
+      // If one event happens every day, it includes the other.
       return sentence({ ...first, on: on.includes('') ? '' : on.join(', and ') }, timer.zone)
     }
     case 'calendar':

@@ -34,7 +34,7 @@ export class CutOff {
     this.#sentAt ??= this.#options.monotonicNow()
   }
 
-  /** @param sentAt  other workers may have seen the heartbeat from then on */
+  /** @param sentAt  when the heartbeat was sent; other workers may have seen it since then */
   written(sentAt: number): void {
     this.#writtenAt = sentAt
     this.#answered(0)

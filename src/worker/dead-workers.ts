@@ -18,7 +18,7 @@ interface DeadWorkersOptions {
 
 /**
  * A worker is dead if its heartbeat has not changed for most of a lease, as observed by this process with its own
- * monotonic clock and without database errors. Its row is deleted, so that its next heartbeat finds none.
+ * monotonic clock and without database errors. Its row is deleted, so that its next heartbeat finds no row.
  */
 export class DeadWorkers {
   readonly #options: DeadWorkersOptions

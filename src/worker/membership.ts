@@ -122,7 +122,7 @@ export class Membership {
     this.takeOver.loop.start()
   }
 
-  /** Comes last, because until then other workers must see that this worker is alive. */
+  /** Call this last, because until then other workers must see that this worker is alive. */
   async stop(): Promise<void> {
     await this.takeOver.loop.stop()
     await this.loop.stop()

@@ -77,7 +77,7 @@ export class Watch {
     const changes = this.#options.serverChanges()
     if (changes !== this.#serverChanges) this.#options.onServerChange()
     this.#serverChanges = changes
-    // A thaw in this process takes effect immediately; this handles all other changes of freezes.
+    // A thaw in this process takes effect immediately; this handles all other changes to freezes.
     if (look.freezes !== this.#freezes) await this.#thaw(look.freezes)
     const roundTripMs = answered - asked
     this.#clock = { aheadMs: before + roundTripMs / 2 - look.now.getTime(), roundTripMs }

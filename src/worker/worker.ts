@@ -1,5 +1,5 @@
 /**
- * Connects everything that runs in a worker between start and stop, without rules and without SQL. The parts
+ * Connects everything that runs in a worker between start and stop. Contains no rules and no SQL. The parts
  * communicate through the rows of the database; a wake-up only avoids waiting for the next poll.
  */
 import type { Emitter } from '../events.ts'

@@ -43,7 +43,7 @@ test.each(examples.filter(({ next }) => next === undefined))('$expr is rejected'
 // Results that differ from those of systemd 252 because of its bugs; see the docs.
 test.each([
   [
-    'every item of a ~ list may count to 28',
+    'each item of a ~ list may be up to 28',
     '*~1,28',
     '2024-01-02T00:00:00Z',
     ['2024-01-04T00:00:00Z', '2024-01-31T00:00:00Z'],
@@ -86,7 +86,7 @@ test.each([
     ['2024-01-01T00:00:55Z', '2024-01-01T00:01:00Z', '2024-01-01T00:01:05.500000Z'],
   ],
   [
-    'days from the end use the first occurrence of an hour',
+    'days from the end use the first occurrence of a repeated hour',
     '*-*~5 *:15 Europe/Berlin',
     '2019-10-26T21:30:00Z',
     ['2019-10-26T22:15:00Z', '2019-10-26T23:15:00Z', '2019-10-27T00:15:00Z', '2019-10-27T02:15:00Z'],

@@ -66,7 +66,7 @@ function charactersRead(text: string): number {
 }
 
 describe('every string either is a valid event or causes an error that states the problem and its position', () => {
-  test('parsing a string causes no other error', () => {
+  test('parsing a string throws no other error', () => {
     fc.assert(
       fc.property(anyText, (text) => {
         try {

@@ -16,7 +16,7 @@ const TOKEN = 'a-token-that-nobody-guesses'
 const FLOOD_MS = 12_000
 const JOBS = 20_000
 const SECOND = 1000
-/** The number of statements between the time of a slot and its `submitted`, with those of the pass before. */
+/** The number of statements between the time of a slot and its `submitted`, including those of the pass before. */
 const STATEMENTS = 8
 
 /** Inserts old jobs, whose args a search reads. */

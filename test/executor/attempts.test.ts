@@ -402,7 +402,7 @@ eachDatabase((under) => {
     }
   })
 
-  it('progress is reset with each attempt', async () => {
+  it('each attempt starts without progress', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const half = task('half', { retryDelay: '20ms' })

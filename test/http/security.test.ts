@@ -258,7 +258,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
       expect((await send(body)).status).toBe(201)
     })
 
-    it('bodies without the JSON content type are rejected, because forms of other sites cannot send JSON', async () => {
+    it('bodies without the JSON content type are rejected, because forms on other sites cannot send JSON', async () => {
       for (const type of [
         'text/plain',
         'application/x-www-form-urlencoded',

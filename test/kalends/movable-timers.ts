@@ -6,7 +6,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { onTestFinished, vi } from 'vitest'
 import type { Scene } from './scene.ts'
 
-/** The lease of these workers, and the time between two heartbeats. */
+/** The lease of these workers, and the time between two of their heartbeats. */
 export const LEASE_MS = 60_000
 export const BEAT_MS = LEASE_MS / 5
 

@@ -623,7 +623,7 @@ describe('after the clock was ahead', () => {
       expect(shown(plan({ ...hourly, lastSlot, nextRunAt: null }, at(now)))).toMatchObject({ next })
   })
 
-  test('a due slot and later slots run, although a manual run has a slot from the clock that was ahead', () => {
+  test('due and later slots run, although a manual run got its slot while the clock was ahead', () => {
     const byHand = schedule({ ...hourly, lastSlot: new Date('2026-03-04T09:17Z') })
     const planned = plan(byHand, at('2026-03-01T09:00:00.300Z'))
     expect(shown(planned)).toEqual({ runs: ['2026-03-01 09:00'], skips: [], next: '2026-03-01 10:00' })

@@ -38,7 +38,7 @@ describe('retries', () => {
     expect([1, 2, 9].map((retry) => retryDelayOf(retry, policy))).toEqual([5000, 5000, 5000])
   })
 
-  test('the delay of a retry is multiplied by a factor, which changes it by at most 10 % [X7]', () => {
+  test('a factor changes the delay of a retry by at most 10 % [X7]', () => {
     for (const kind of [failure, timeout])
       expect(settle({ ...kind, delayFactor: 1.05 }, 1, DEFAULT_POLICY, false)).toMatchObject({
         delayMs: 63_000,

@@ -309,7 +309,7 @@ onEachStore((under) => {
       expect((await under.store.jobs.get('j'))?.progress).toEqual({ text: ODD })
     })
 
-    it('if the database becomes unavailable between the halves of a batch, the rest of the progress is left', async () => {
+    it('if the database fails during a batch, the remaining progress is left to write again', async () => {
       await under.store.jobs.submit(['j', 'k', 'l', 'm'].map((id) => newJob(id)))
       await claim(4)
       const failures = [new Error('too long'), null, new StoreUnavailableError('lost')]

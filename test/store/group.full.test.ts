@@ -93,7 +93,7 @@ describe.skipIf(program === null)('a replication group with one primary', () => 
     }
   }, 60_000)
 
-  it('a single host outside the group of the URL is rejected, and the error names the remedy', async () => {
+  it('a single host outside the group of the URL is rejected, and the error says what to do', async () => {
     const [, outside] = await withOneOutside()
     await expect(openStore(urlOf([outside], group.name))).rejects.toThrow(
       /OFFLINE, not ONLINE: run START GROUP_REPLICATION/,

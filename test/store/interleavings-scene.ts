@@ -198,7 +198,7 @@ async function settleTwice(actor: Actor, attempts: readonly UnsettledAttempt[]):
   if (locked.length > 0) await write(actor.store).settle(locked)
 }
 
-/** Claims jobs without free capacity, and releases them. */
+/** Claims jobs although there is no free capacity, and releases them. */
 async function claimAndGiveBack(actor: Actor, worker: string): Promise<void> {
   const jobs = await actor.store.executing.claim(worker, TASKS, 0, '', { ahead: 10 })
   for (const job of jobs) MAYBE_UNSTARTED.add(fenceText(job))

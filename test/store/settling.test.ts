@@ -634,7 +634,7 @@ onEachStore((under) => {
       }
     })
 
-    it('an error is also read back unchanged', async () => {
+    it('an error is read back unchanged', async () => {
       await planned(under, 's', null)
       await running('j', { periodic_task_id: 's', slot: '2026-01-01 00:00:00.000' })
       await settle(attempt('j', { kind: 'error', error: odd, permanent: true }))

@@ -419,7 +419,7 @@ eachDatabase(({ kind, bare }) => {
     })
 
     // In a cluster, two transactions exclude each other only if both write the same row.
-    it('the end of a job whose schedule stays the same writes the row of the schedule', async () => {
+    it('settling a job writes the row of its schedule even if the schedule stays the same', async () => {
       await database.query("INSERT INTO periodic_task (id, task, timer) VALUES ('same', 'task', 'daily')")
       await database.query(
         `INSERT INTO job (id, task, periodic_task_id, slot, run, state, worker, attempt, claim)
@@ -453,7 +453,7 @@ eachDatabase(({ kind, bare }) => {
       expect(await written(() => store.workers.heartbeat('unknown'))).toEqual(confirms)
     })
 
-    it('a change to a schedule reads its row under a lock before and after it, and writes by key', async () => {
+    it('a change to a schedule locks and reads its row before and after the write, which is by key', async () => {
       const [first] = (await recorded.store.lists.schedules({ limit: 1 })).items
       const id = first?.id ?? ''
       const statements = await statementsOf(() => recorded.store.schedules.update(id, { summary: 'new' }))

@@ -9,7 +9,7 @@ import { KeptFolder, RestartableServer } from './servers-restartable.ts'
 
 /** The time for a replica to receive and apply missed transactions, possibly all of them, on a busy machine. */
 const CATCH_UP_S = 110
-/** The time for commits in progress to end. */
+/** The time for commits in progress to complete. */
 const LONG_MS = 120_000
 
 export interface PairOptions {

@@ -179,7 +179,7 @@ eachDatabase(({ kind, fresh }) => {
         await database.drop()
       })
 
-      it('if the response to the outcome of a run is lost, the run is not repeated', async () => {
+      it('if the response to the write of an outcome is lost, the run is not repeated', async () => {
         const database = await fresh()
         const proxy = await Proxy.open(database.url)
         const worker = await WorkerProcess.start({ ...settings(database, 'w'), url: proxy.url })

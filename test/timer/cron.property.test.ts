@@ -186,7 +186,7 @@ function never(expression: string): boolean {
   }
 }
 
-describe('cron elapses at the times of its five fields [T3]', () => {
+describe('a cron timer elapses at the times of its five fields [T3]', () => {
   test.each(WINDOWS)('%s around %s: repeated times twice, skipped ones never [T3, L19]', (zone, day) => {
     const from = Date.parse(`${day}T00:00Z`) - 30 * HOUR
     const to = from + 60 * HOUR

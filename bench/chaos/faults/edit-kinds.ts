@@ -114,7 +114,7 @@ export const EDIT_KINDS: readonly EditKind[] = [
     columns: ({ row }) => (row['last_slot'] === null ? {} : { nextrun: row['last_slot'] ?? null }),
   },
   {
-    // The nextrun looks as if the planner had written it, so only last_slot prevents decided slots from being decided again.
+    // The nextrun looks as if the planner had written it, so only last_slot keeps slots from being decided again.
     name: 'set back unseen',
     weight: 3,
     columns: ({ row, random }) => {

@@ -8,7 +8,7 @@ import { type Candidate, candidates, LONGEST_RUN, Refusal, summaryOf } from './c
 import { isNumbered } from './match.ts'
 
 export interface CrontabOptions {
-  /** Whether lines name a user; detected if undefined. */
+  /** Whether each line names a user; detected if undefined. */
   readonly system: boolean | undefined
   /** The zone that the daemon uses; a CRON_TZ line changes it for the lines below. */
   readonly zone: string
@@ -68,7 +68,7 @@ function linesOf(text: string): Line[] {
   return lines
 }
 
-/** 'assumed' if the only evidence is that the machine has such users. */
+/** 'assumed' if the only evidence is that users with these names exist on the machine. */
 type UserColumn = 'present' | 'assumed' | 'absent'
 
 /** @throws UsageError */

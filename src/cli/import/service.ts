@@ -134,7 +134,7 @@ function folderOf(text: string, home: string | null): string | null {
   )
 }
 
-/** @throws IgnoredValue, after yielding the commands before it, or a Refusal if systemd does not start the service */
+/** @throws IgnoredValue after yielding the commands before it; Refusal if systemd does not start the service */
 function* commandsIn(text: string): Generator<string[], void> {
   const words: string[] = []
   try {

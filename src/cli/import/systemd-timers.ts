@@ -11,7 +11,7 @@ import type { Unit, Units } from './unit-folders.ts'
 export interface TimerOptions {
   /** For calendar events that name none. */
   readonly zone: string
-  /** Also timers that are not enabled. */
+  /** Whether to include timers that are not enabled. */
   readonly all: boolean
   /** The user that runs user units; null means the owner of the file. */
   readonly user: CommandUser | null

@@ -55,7 +55,7 @@ export function lastOf(unit: UnitFile, section: string, key: string): string | u
 /** A value, or the rest of a value, that systemd ignores with a warning. */
 export class IgnoredValue extends Error {}
 
-/** Reads the values that systemd accepts. systemd warns about other values and ignores them; here, they become notes. */
+/** Reads the values that systemd accepts. Other values, which systemd ignores with a warning, become notes. */
 export function acceptedIn(unit: UnitFile, section: string, notes: string[]) {
   return <Value>(key: string, read: (text: string) => Value): Value[] =>
     valuesOf(unit, section, key).flatMap((text) => {

@@ -22,7 +22,7 @@ export interface ConnectionsOptions {
 interface Made {
   readonly place: Place
   readonly generation: number
-  /** Whether the server is a member of a replication group, which is checked before each use. */
+  /** Whether the server is in a replication group; if so, its membership is checked before each use. */
   isMember: boolean
 }
 
@@ -44,11 +44,11 @@ interface Place {
 export class Connections {
   readonly #options: ConnectionsOptions
   readonly #places: readonly Place[]
-  /** The connections that were checked, by the driver's object. */
+  /** What is known about each connection, by the driver's object. */
   readonly #made = new WeakMap<object, Made>()
   #current = 0
   #clustered = false
-  /** The last server that a new connection reached, and its start by performance.now(). */
+  /** The last server that a new connection reached, and when it started, by performance.now(). */
   #reached: { readonly name: string; readonly startedMs: number } | null = null
   #serverChanges = 0
 
@@ -84,7 +84,7 @@ export class Connections {
     else connection.release()
   }
 
-  /** Work on the connection failed with a server or network error. */
+  /** Call this when work on the connection failed with a server or network error. */
   drop(connection: mysql.PoolConnection, error: unknown): void {
     const made = this.#made.get(connection.connection)
     connection.destroy()
@@ -202,7 +202,7 @@ export class Connections {
     })
   }
 
-  /** Behind a proxy, the host does not show which server was reached. */
+  /** Notices a new server by its name and start: behind a proxy, the host may stay the same. */
   #reach(name: string, startedMs: number): void {
     const last = this.#reached
     this.#reached = { name, startedMs }

@@ -25,7 +25,7 @@ const HOST_FAILED: ReadonlySet<number> = new Set([
   3781, 3782, 3783, 3796, 3797, 3798, 3799,
 ])
 
-/** Likewise, but only a single statement or the load is at fault. */
+/** The work is also tried again later, but only a statement or the load is at fault, so the host stays in use. */
 const PASSING: ReadonlySet<number> = new Set([
   // too many connections, or another limit of the user
   1040, 1203, 1226,
@@ -83,7 +83,7 @@ export function isUnavailable(error: unknown): boolean {
   )
 }
 
-/** What the server's message does not explain. */
+/** What to do, if the server's message does not say it. */
 export function advice(error: unknown): string | null {
   switch (errorNumber(error)) {
     case 1040:

@@ -2,7 +2,7 @@
 import type mysql from 'mysql2/promise'
 import { errorNumber } from './errors.ts'
 
-/** Never waits for the group, because group_replication_consistency does not affect it. */
+/** This query never waits for the group, because group_replication_consistency does not affect it. */
 const MEMBERSHIP = `SELECT
   MAX(IF(member_id = @@GLOBAL.server_uuid, member_state, NULL)) AS state,
   MAX(IF(member_id = @@GLOBAL.server_uuid, member_role, NULL)) AS role,

@@ -53,7 +53,7 @@ function partsOf(url: string): { readonly authority: string; readonly rest: stri
   return { authority, rest }
 }
 
-/** The driver does not know the option. */
+/** Removes the option `group`, which the driver does not know. */
 function withoutGroup(rest: string): string {
   const [path = '', ...query] = rest.split('?')
   const options = query.join('?').split('&')

@@ -5,7 +5,7 @@ import { type CreatePool, createPoolLike } from './application-pool.ts'
 import { IMPATIENT, MysqlDatabase } from './database.ts'
 import { errorNumber } from './errors.ts'
 
-/** Default connections to a host. */
+/** Default number of connections to a host. */
 const URL_CONNECTIONS = 22
 const POOL_CONNECTIONS = 5
 /** If the lease is short, loops may use a connection for longer than it, so that two statements can wait for a lock. */
@@ -17,7 +17,7 @@ const API_SHARE = 10
 const NO_DATABASE = 1049
 const NO_RIGHTS = 1044
 
-/** @throws InvalidInputError for an invalid target, before any connection is made; StoreUnavailableError, SchemaError */
+/** @throws InvalidInputError for an invalid target, before it connects; StoreUnavailableError, SchemaError */
 export async function openMysql(
   target: string | MysqlTarget,
   { longestUseMs, connections, schema, createsSchema = false }: OpenOptions,

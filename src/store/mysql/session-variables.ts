@@ -7,7 +7,7 @@
 import { InvalidInputError } from '../../errors.ts'
 import { noTransaction } from '../caller-transaction.ts'
 
-/** A comment that only this server executes. */
+/** Comments that only the named server executes. */
 const onMysql = (text: string) => `/*!80000 ${text} */`
 const onMariadb = (text: string) => `/*M! ${text} */`
 

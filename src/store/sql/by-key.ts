@@ -42,7 +42,7 @@ export async function lockIds(
   return rows.map(({ id }) => id)
 }
 
-/** @param params  of the assignments; `where` has none. @returns the number of matched rows */
+/** @param params  the values of the assignments; `where` takes none. @returns the number of matched rows */
 export async function updateRows(
   context: Context,
   table: string,

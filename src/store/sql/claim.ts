@@ -27,7 +27,7 @@ import { handOverAttempts, startAttempts } from './start.ts'
 
 /** Maximum number of selections in one statement; SQLite allows 500. */
 const MAX_TURNS = 250
-/** Other claims wait while one transaction holds jobs because of a freeze, and for the rounds of a claim. */
+/** Maximum number of jobs that one transaction holds because of a freeze; other claims wait for it. */
 const HELD_AT_ONCE = 500
 const MAX_ROUNDS = 20
 

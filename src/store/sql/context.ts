@@ -21,7 +21,7 @@ export interface TablesContext extends Context {
   readonly database: Database
   readonly transaction: <Result>(work: (tx: Context) => Promise<Result>) => Promise<Result>
   readonly lendingTransaction: <Result>(work: (tx: Context, lend: Lend) => Promise<Result>) => Promise<Result>
-  /** Runs the transaction again after a unique key conflict. The second run reads the row that has the key. */
+  /** Runs the transaction again after a unique key conflict; it then reads the row that has the key. */
   readonly transactionOnKeys: <Result>(work: (tx: Context) => Promise<Result>) => Promise<Result>
 }
 

@@ -18,7 +18,7 @@ const LONGEST_SETTLE_BACK_OFF_MS = 4000
 /** The number of log lines that are read at once to replace messages. */
 const LINES_AT_ONCE = 500
 
-/** Rows that are locked are skipped or new, so a write that waits needs a lock on the table, as do all others. */
+/** These writes skip locked rows or insert new ones. If one has to wait, the table is locked, and all have to wait. */
 const NO_LOCKS = { isLockWait: () => false, few: Infinity }
 
 export function executingStore(context: TablesContext): ExecutingStore {

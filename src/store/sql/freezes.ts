@@ -17,7 +17,7 @@ export function inForce({ instant, now }: Dialect): string {
   return `${instant('until')} > ${now} AND ${instant('created')} <= ${now}`
 }
 
-/** Expression: the end of the last active freeze that applies to a row; NULL if there is none. */
+/** The latest end of the active freezes that apply to a row, as an expression; NULL if there are none. */
 function frozenUntil({ dialect, tables }: Context, table: string, scheduleId: string): string {
   return `(SELECT MAX(${dialect.instant('f.until')}) FROM ${tables.freeze} AS f
     WHERE ${inForce(dialect)}
@@ -28,7 +28,7 @@ function frozenUntil({ dialect, tables }: Context, table: string, scheduleId: st
 
 const toFreeze = reader(FREEZE_COLUMNS)
 
-/** @returns the freezes that apply to one of these schedules, including ended ones */
+/** @returns a function that finds the freezes of one of these schedules, including ended freezes */
 export async function freezesFor(
   context: Context,
   rows: readonly Pick<PlannableRow, 'nextrun'>[],

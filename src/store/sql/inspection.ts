@@ -18,8 +18,8 @@ const MAX_FURTHEST = 1000
 
 /** The last slots are read for this many of the most frequent schedules. */
 const MAX_FREQUENT = 100
+/** A schedule cannot keep up if at least `TOO_MANY` of its last `LAST_SLOTS` rows have missed slots. */
 const LAST_SLOTS = 10
-/** A schedule cannot keep up if at least this many of its last slots were missed. */
 const TOO_MANY = 3
 const RECENT_MS = 60_000
 /** A job that has been in an external queue for longer than this may be lost there. */

@@ -74,7 +74,7 @@ export interface Finding<Item, Result> {
   readonly onRefused: ((id: string, error: unknown) => void) | undefined
 }
 
-/** One for each operation. */
+/** Each operation has its own instance. */
 export class Isolation {
   readonly #isLockWait: (error: unknown) => boolean
   readonly #few: number

@@ -21,7 +21,7 @@ import { countUpTo } from './lists/scan.ts'
 const LARGEST_INSERT = 1_000_000
 const MAX_ROWS = 500
 
-/** Each takes two parameters, and SQLite allows 32,766 in a statement. */
+/** Each name takes two parameters, and SQLite allows 32,766 in a statement. */
 const NAMES_AT_ONCE = 1000
 
 export function jobStore(context: TablesContext, owner: Owner = ANY_OWNER): JobStore {

@@ -34,7 +34,7 @@ export interface JobsBefore {
 }
 
 /**
- * The jobs of the schedules that are not final. This includes jobs that the unique key does not cover because they were
+ * The non-final jobs of the schedules. This includes jobs that the unique key does not cover because they were
  * submitted under another overlap policy. Jobs that may be replaced or give way are locked, so that no worker claims
  * them in the meantime.
  *

@@ -83,7 +83,7 @@ async function writeJobs(
     await updateFromBatch(tx, tx.tables.job, JOB_COLUMNS, rows, JOB_ASSIGNMENTS)
 }
 
-/** Successful jobs without a schedule are the most frequent, so this takes less CPU than the general statement. */
+/** Writes the most frequent outcome, success without a schedule, with less CPU than the general statement. */
 async function writeSuccesses(tx: Context, settling: readonly Settling[]): Promise<void> {
   const rows = settling.map(({ row: { id, clock }, outcome }) => ({
     id,

@@ -18,7 +18,7 @@ import type { PlannableRow } from './rows.ts'
 export interface Planned {
   readonly row: PlannableRow
   readonly plan: Plan
-  /** Before the plan, like `latestRun`. */
+  /** Like `latestRun`, as it was before the plan. */
   readonly open: OpenJobs
   /** 0 if there is none yet. */
   readonly latestRun: number

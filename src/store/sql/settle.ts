@@ -204,10 +204,10 @@ class AttemptsLocked extends Error {
 }
 
 /**
- * Runs the transactions of one call, which record their attempts. If another transaction locks gaps in `attempt`, as `DELETE … WHERE
- * ended < …` does under REPEATABLE READ, the transaction runs again without recording its attempts, because the history
- * must not keep outcomes from being written. Later transactions do not record theirs, because each would wait for the
- * lock.
+ * Runs the transactions of one call, which record their attempts. If another transaction locks gaps in `attempt`, as
+ * `DELETE … WHERE ended < …` does under REPEATABLE READ, the transaction runs again without recording its attempts,
+ * because the history must not keep outcomes from being written. Later transactions do not record theirs, because each
+ * would wait for the lock.
  */
 export function attemptRecorder(): <Result>(
   transaction: (record: RecordAttempts) => Promise<Result>,

@@ -55,7 +55,7 @@ interface How {
 const NOTHING: SubmitResult = { submissions: [], started: [], locked: [], left: [], refused: [] }
 /** The number of schedules per transaction if transactions block the event loop. */
 export const BATCH = { first: 64, most: 500, ms: PART_MS }
-/** Once it has planned this many jobs or slots, a transaction plans no more schedules. The last one may exceed this. */
+/** A transaction that has planned this many jobs or slots plans no more schedules. The last one may exceed this. */
 const MAX_JOBS = 500
 const MAX_SLOTS = 10_000
 

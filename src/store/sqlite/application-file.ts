@@ -47,7 +47,7 @@ function clientIn<Own extends object>(target: Own | { readonly $client: Own }): 
   return '$client' in target ? target.$client : target
 }
 
-/** Empty if the database is in memory. */
+/** The path of the main file; empty if the database is in memory. */
 function mainFile(rows: unknown): string {
   const databases: readonly unknown[] = Array.isArray(rows) ? rows : []
   for (const row of databases)

@@ -29,11 +29,12 @@ import { admitted } from '../admission.ts'
 /**
  * Maximum time for which one attempt to lock blocks the event loop. [Several connections of this process may wait at
  * once. With 5 ms each, they kept the transaction that has the lock from its next statement: six stores that opened a
- * new file at the same time took up to 30 s on a busy machine. Without a timeout, processes wait longer for each other; with
- * 1 ms, the slowest per cent of the transactions of eight competing processes took a quarter longer than with 5 ms.]
+ * new file at the same time took up to 30 s on a busy machine. Without a timeout, processes wait longer for each
+ * other; with 1 ms, the slowest per cent of the transactions of eight competing processes took a quarter longer than
+ * with 5 ms.]
  */
 const BUSY_TIMEOUT_MS = 1
-/** How long attempts to lock continue. */
+/** For how long locking is attempted. */
 const LOCK_TIMEOUT_MS = 30_000
 const MAX_STATEMENTS = 300
 

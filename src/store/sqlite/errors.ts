@@ -6,7 +6,7 @@ function code(error: unknown): string {
     : ''
 }
 
-/** Another process holds the write lock. */
+/** Whether another connection holds the lock. */
 export function isBusy(error: unknown): boolean {
   return (
     code(error).startsWith('SQLITE_BUSY') ||

@@ -17,8 +17,8 @@ export function makePrivate(path: string): void {
 }
 
 /**
- * If the file of a connection is deleted, moved or replaced, the connection continues without an error, and its writes
- * are lost to other processes.
+ * If the file of a connection is deleted, moved or replaced, the connection continues without an error, and other
+ * processes do not see its writes.
  *
  * @returns a function that throws a StoreUnavailableError if this has happened
  */
@@ -29,7 +29,7 @@ export function fileCheck(path: string): () => void {
   // The process may change its working directory.
   const file = resolve(name)
   const wal = `${file}-wal`
-  // Commits that are not in the main file yet. SQLite keeps this file while a connection is open.
+  // The WAL contains commits that are not in the main file yet. SQLite keeps it while a connection is open.
   let openedWal: BigIntStats | null = null
   return () => {
     const found = statusOf(file)

@@ -25,7 +25,7 @@ export class Turns {
   readonly #waiting: Readonly<Record<Use, Waiting[]>> = { loops: [], calls: [], api: [] }
   #isTaken = false
   #overtaking = 0
-  /** Overtaken uses alternate in taking the reserved turns. */
+  /** Overtaken uses get the reserved turns alternately. */
   #lastReserved: Use | null = null
 
   async take<Result>(use: Use, work: () => Promise<Result>): Promise<Result> {

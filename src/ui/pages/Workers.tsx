@@ -74,7 +74,7 @@ interface WorkerTableProps {
   readonly limit?: number
 }
 
-/** With a limit, only the columns for which the overview has room. */
+/** With a limit, shows only the columns for which the overview has room. */
 export function WorkerTable({ query, limit }: WorkerTableProps) {
   return (
     <Table

@@ -4,7 +4,7 @@ import { Icon, type IconName } from './Icon.tsx'
 interface ButtonProps {
   readonly label: string
   readonly icon?: IconName
-  /** Either a link or a function. */
+  /** A button has either `href` or `onClick`. */
   readonly href?: string
   readonly onClick?: () => unknown
   readonly kind?: 'primary' | 'danger' | 'link' | 'plain' | 'plain no-phone' | undefined

@@ -215,7 +215,7 @@ function pageLink(starts: readonly string[]): string {
   return linkHere({ after: starts.join('\n') })
 }
 
-/** From the second page to this one. The address contains all of them, so that the user can go back. */
+/** Where each page starts, from the second page to this one. They are in the address, so that the user can go back. */
 function pageStarts(): readonly string[] {
   return query.value['after']?.split('\n') ?? []
 }

@@ -61,7 +61,7 @@ export function typedAt(at: Date, zone: string): string {
   return lightFormat(shown, shown.getSeconds() === 0 ? MINUTES : `${MINUTES}:ss`)
 }
 
-/** Null if the clock neither skips nor repeats the typed time. @param at  the instant that it means */
+/** Null if the clock neither skips nor repeats the typed time. @param at  the instant that the typed time means */
 export function changeNote(at: Date, typed: string, zone: string): string | null {
   const { time, offset } = wall(at, zone)
   if (typedAt(at, zone) !== typed) return `The clock skips this time: it means ${time.slice(0, 5)} ${offset}`

@@ -104,7 +104,7 @@ export function jobRange({ tables, dialect }: Context, owner: Owner, conditions:
   return { table: tables.job, direction: 'DESC', ...rangeOf(choices, searches) }
 }
 
-/** DEL is the last ASCII character. */
+/** Job ids are ASCII, and DEL is the last ASCII character. */
 function beginsWith(starts: readonly string[], { jobId }: Context['dialect']): Condition {
   // Servers pad strings with blanks when they compare them, so a trailing blank has no effect, and no id ends with a
   // blank.
