@@ -1,6 +1,6 @@
 /**
  * Speeds up the creation of many rows: gives the server more memory and lets it delay flushes, then restores its
- * settings and waits until everything is on disk. Later measurements find an idle server with its own settings.
+ * settings and waits until everything is on disk. Later measurements therefore run on an idle server with its original settings.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import type { BenchDatabase } from './database.ts'

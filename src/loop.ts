@@ -46,8 +46,8 @@ export class Loop {
   /** Remembers a wake-up that arrives during a pass. */
   #woken = false
   #endSleep: (() => void) | null = null
-  /** The start of the current pass, by performance.now(), or null between passes. */
-  #busySince: number | null = null
+  /** The start of the current pass, by the system clock and by performance.now(), or null between passes. */
+  #busy: { readonly since: Date; readonly from: number } | null = null
   /** The end of the sleep, by performance.now(), or null to sleep until woken. */
   #due: number | null = null
   /** Whether the last pass failed because it waited too long for a lock; if so, the next pass starts soon. */
@@ -79,13 +79,12 @@ export class Loop {
 
   health(): LoopHealth {
     const now = performance.now()
-    const dateOf = (instant: number) => new Date(Date.now() + instant - now)
     return {
       name: this.#options.name,
       ...this.#passes,
-      busySince: this.#busySince === null ? null : dateOf(this.#busySince),
-      busyMs: this.#busySince === null ? null : Math.round(now - this.#busySince),
-      nextPassAt: this.#due === null ? null : dateOf(this.#due),
+      busySince: this.#busy?.since ?? null,
+      busyMs: this.#busy && Math.round(now - this.#busy.from),
+      nextPassAt: this.#due === null ? null : new Date(Date.now() + this.#due - now),
       lateMs: this.#due === null ? 0 : Math.max(0, Math.round(now - this.#due)),
     }
   }
@@ -102,13 +101,13 @@ export class Loop {
   /** @returns milliseconds to sleep; null when the pass failed */
   async #supervisedPass(): Promise<number | null> {
     try {
-      this.#busySince = performance.now()
+      this.#busy = { since: new Date(), from: performance.now() }
       const delayMs = await this.#options.pass()
-      this.#busySince = null
+      this.#busy = null
       this.#passes = { lastGoodPassAt: new Date(), ...NO_ERRORS }
       return delayMs
     } catch (error) {
-      this.#busySince = null
+      this.#busy = null
       this.#passes = {
         ...this.#passes,
         consecutiveErrors: this.#passes.consecutiveErrors + 1,

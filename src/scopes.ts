@@ -108,7 +108,7 @@ function scopeAuthority(options: ScopeOptions): Authority {
   }
 }
 
-/** The rows of every owner, for a caller that may not use every task. */
+/** The rows of every owner, for a caller whose tasks may be restricted. */
 function everyOwnerAuthority({ tasks, limits, builtInTasks }: EveryOwnerOptions): Authority {
   return {
     owner: ANY_OWNER,

@@ -5,7 +5,7 @@ import { PeriodicScheduler, task } from 'kalends'
 const connection = { url: process.env.REDIS_URL }
 const queue = new Queue('kalends', { connection })
 const scheduler = await PeriodicScheduler.open('sqlite:./app.db', {
-  // After a crash, the same jobs may arrive again, with the same ids, which BullMQ ignores.
+  // After a crash, the same jobs may arrive again with the same ids. BullMQ ignores a job whose id it already has.
   submit: (jobs) =>
     queue.addBulk(jobs.map(({ id, task: name, args }) => ({ name, data: args, opts: { jobId: id } }))),
 })

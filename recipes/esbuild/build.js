@@ -15,7 +15,7 @@ await build({
   ...common,
   format: 'esm',
   outfile: 'bundle/bundled.mjs',
-  // Dependencies in CommonJS call require, which esbuild does not define in ES modules.
+  // CommonJS dependencies call require, which esbuild does not define in ES modules.
   banner: {
     js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url)",
   },

@@ -9,7 +9,7 @@ import {
   weekdayNumbers,
 } from './spec.ts'
 
-/** Formats an event byte for byte as `systemd-analyze calendar` prints it. */
+/** Formats an event byte for byte as `systemd-analyze calendar` prints it. @param zone  null if it names none */
 export function format(spec: CalendarSpec, zone: string | null): string {
   const weekdays = spec.weekdays === EVERY_WEEKDAY ? '' : `${formatWeekdays(spec.weekdays)} `
   const date = `${list(spec.years, 4)}-${list(spec.months, 2)}${spec.daysFromEnd ? '~' : '-'}${list(spec.days, 2)}`

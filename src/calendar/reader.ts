@@ -21,16 +21,21 @@ export class Reader {
 
   /** Skips this text if it comes next. @returns whether it did */
   skip(text: string): boolean {
-    if (this.#event.slice(this.at, this.at + text.length) !== text) return false
+    if (!this.#event.startsWith(text, this.at)) return false
     this.at += text.length
     return true
+  }
+
+  /** Whether a sticky pattern matches here. */
+  isAt(pattern: RegExp): boolean {
+    pattern.lastIndex = this.at
+    return pattern.test(this.#event)
   }
 
   /** Reads the text that a sticky pattern matches; empty if it does not match here. */
   take(pattern: RegExp): string {
     const from = this.at
-    pattern.lastIndex = from
-    if (!pattern.test(this.#event)) return ''
+    if (!this.isAt(pattern)) return ''
     this.at = pattern.lastIndex
     return this.#event.slice(from, this.at)
   }

@@ -9,7 +9,11 @@ import type { Zone } from './zone.ts'
 import { findZone } from './zone-names.ts'
 
 const UTC = 'UTC'
+/** systemd ignores case only for ASCII letters, and accepts no blanks except spaces. */
+const LETTER = /[A-Za-z]/y
 const SPACES = / */y
+const UNIX_TIME = /@ *\+?/y
+const DIGITS = /\d+/y
 // The last second of 2199.
 const LAST_UNIX_SECOND = 7_258_118_399
 
@@ -29,7 +33,7 @@ export function parse(text: string): { readonly spec: CalendarSpec; readonly zon
   if (shorthand !== undefined) return { spec: parse(shorthand).spec, zone }
 
   let weekdays = EVERY_WEEKDAY
-  if (/[A-Za-z]/.test(reader.peek())) {
+  if (reader.isAt(LETTER)) {
     weekdays = readWeekdays(reader)
     reader.take(SPACES)
   }
@@ -76,7 +80,7 @@ function readDate(
     throw syntaxError(reader, start, 'a number alone is neither a date (month-day) nor a time (hour:minute)')
   }
   let days = readList(reader, 1)
-  if (!back && /[~-]/.test(reader.peek())) {
+  if (!back && (reader.peek() === '-' || reader.peek() === '~')) {
     back = reader.skip('~') || !reader.skip('-')
     years = settle(reader, first, YEAR)
     months = days
@@ -103,8 +107,8 @@ function readTime(reader: Reader, hours: WrittenList): Pick<CalendarSpec, 'hours
 function readUnixTime(reader: Reader, weekdays: number): CalendarSpec {
   const from = reader.at
   // systemd accepts spaces and a plus here because the C library does.
-  reader.take(/@ *\+?/y)
-  const digits = reader.take(/\d+/y)
+  reader.take(UNIX_TIME)
+  const digits = reader.take(DIGITS)
   if (digits === '' || reader.peek() !== '') {
     const rest = { from, to: reader.text.length }
     throw syntaxError(reader, rest, '@ can only be followed by whole seconds since 1970')

@@ -6,6 +6,9 @@ const NUMBERS: ReadonlyMap<string, number> = new Map(
   [...WEEKDAYS, ...SHORT_WEEKDAYS].map((name, index) => [name.toLowerCase(), index % 7]),
 )
 
+const LETTERS = /[A-Za-z]+/y
+const BEHIND_WEEKDAY = /[ ,.-]|$/y
+
 /** Reads a list of weekdays up to the next blank or the end. @returns one bit per day, with Monday as the lowest bit */
 export function readWeekdays(reader: Reader): number {
   let weekdays = 0
@@ -32,12 +35,11 @@ export function readWeekdays(reader: Reader): number {
 
 function readWeekday(reader: Reader): number {
   const from = reader.at
-  const number = NUMBERS.get(reader.take(/[A-Za-z]+/y).toLowerCase())
+  const number = NUMBERS.get(reader.take(LETTERS).toLowerCase())
   if (number === undefined) {
     const problem = from === 0 ? 'neither a weekday nor a word such as daily' : 'a weekday is expected here'
     throw syntaxError(reader, from, problem)
   }
-  if (!reader.isAtBlankOrEnd() && !/[,.-]/.test(reader.peek()))
-    throw syntaxError(reader, from, 'a space must follow the weekdays')
+  if (!reader.isAt(BEHIND_WEEKDAY)) throw syntaxError(reader, from, 'a space must follow the weekdays')
   return number
 }

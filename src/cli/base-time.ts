@@ -29,6 +29,7 @@ export function baseTime(option: string, text: string): number {
       wallClockTime(text, nowMicros, zone)
     if (found !== undefined) return found
   } catch (error) {
+    // A part of the text is not a valid time span, date or zone.
     cause = error
   }
   throw new UsageError(

@@ -45,10 +45,14 @@ const schema = z
         .exactOptional(),
       shell: text.exactOptional(),
       shellPath: text.exactOptional(),
-      /** Not a record schema, because its errors would contain the keys. */
+      /**
+       * The whole environment of the program, except PATH, HOME, SHELL, LOGNAME and USER. Not a record schema, because
+       * its errors would contain the keys.
+       */
       env: z
         .custom<Record<string, string>>(isEnvironment, 'must be an object of strings without NUL')
         .exactOptional(),
+      /** Default: the home folder of the user. */
       cwd: text.exactOptional(),
       /** May also contain NUL. */
       stdin: z.string('must be a string').exactOptional(),

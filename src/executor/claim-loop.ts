@@ -92,6 +92,7 @@ export class ClaimLoop {
   /**
    * Reserves capacity for jobs that this worker is about to submit, so that they start in the same transaction.
    *
+   * @param worker  the id under which this worker submits them
    * @returns null if there is no capacity, or if other jobs wait in the queue: those start first
    */
   reserve(worker: string, most: number): Reservation | null {

@@ -83,6 +83,7 @@ export class HandOver {
     this.loop.wake()
   }
 
+  /** Resolves after the current call to `submit`, which has a deadline. */
   async stop(): Promise<void> {
     this.#isStopping = true
     await this.loop.stop()

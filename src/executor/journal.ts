@@ -162,6 +162,7 @@ export class Journal {
     }
   }
 
+  /** Progress that is added meanwhile waits for the next write. */
   async #writeProgress(): Promise<void> {
     const entries = [...this.#progress.values()]
     for (let from = 0; from < entries.length; from += PROGRESS_AT_ONCE) {

@@ -63,6 +63,7 @@ export class Settler {
       locked: this.#locked.since.size,
       lockedMs: since === undefined ? 0 : performance.now() - since,
       rejected: this.#rejected.attempts.length,
+      /** Whether further outcomes count against capacity. */
       isLimitReached: this.#exempt() >= MAX_EXEMPT,
     }
   }

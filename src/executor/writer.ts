@@ -25,10 +25,10 @@ export class Writer {
   #next: Promise<void> | null = null
   /**
    * When the first write since the last complete one began, or when a part of a write last succeeded. Null after a
-   * complete write.
+   * complete write. By performance.now().
    */
   #since: number | null = null
-  /** The condition of each call that waits, and the function that ends the wait. */
+  /** For each call that waits: its condition, and the function that ends the wait. */
   readonly #waiting = new Map<() => boolean, () => void>()
 
   constructor(options: WriterOptions) {

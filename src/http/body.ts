@@ -107,7 +107,7 @@ function checkTokens(text: string): void {
   }
 }
 
-/** As a double, a large number may be rounded or infinite. JSON.parse rejects other invalid numbers. */
+/** Rejects numbers that a double would round or make infinite. JSON.parse rejects other invalid numbers. */
 function checkNumber(token: string): void {
   const value = Number(token)
   const isWhole = !token.includes('.') && !token.includes('e') && !token.includes('E')

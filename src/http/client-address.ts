@@ -65,7 +65,10 @@ export function clientKey(address: string): string {
   return isIP(plain) === 6 ? `${expandIPv6(plain).split(':').slice(0, 4).join(':')}::/64` : plain
 }
 
-/** Sockets and proxies write addresses as `::ffff:10.0.0.1`, `[::1]:4040`, `10.0.0.1:4040` or `fe80::1%eth0`. */
+/**
+ * Removes what sockets and proxies add: `::ffff:10.0.0.1`, `[::1]:4040`, `10.0.0.1:4040`, `fe80::1%eth0`. Null if the
+ * text is not an address.
+ */
 function plainAddress(text: string): string | null {
   const trimmed = text.trim()
   // This is longer than any address with a port.

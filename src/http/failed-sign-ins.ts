@@ -14,6 +14,7 @@ export const SIGN_IN_LIMITS = {
   /** Maximum number of delayed responses at a time, for all addresses together; others are sent immediately. */
   delayed: 500,
   tries: 50,
+  /** A try is regained after this time. */
   tryMs: 1000,
   forgetMs: 900_000,
   addresses: 10_000,

@@ -103,7 +103,7 @@ export class Gate {
     if (site !== null && site !== 'same-origin' && site !== 'none') throw foreign('another site')
   }
 
-  /** @throws Problem 401, 403, 429 */
+  /** @param waits  whether a failed sign-in is answered late. @throws Problem 401, 403, 429 */
   async access(request: Request, context: RequestContext, waits: boolean): Promise<Access> {
     const authorize = this.#authorize
     if (authorize === null) {

@@ -37,7 +37,7 @@ export function dueSlots(
   return { kept, dropped, newestDropped, since: first, last }
 }
 
-/** The newest slots from `first` to `last`, oldest first. */
+/** The newest slots from `first` to `last`, oldest first. Searches backwards, so a long absence costs nothing extra. */
 function newestSlots(event: Elapses, first: Date, last: Date, limit: number): Date[] {
   const newestFirst: Date[] = []
   for (let slot: Date | null = last; slot !== null && slot > first && newestFirst.length < limit; ) {

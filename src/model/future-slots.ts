@@ -6,7 +6,8 @@ import { elapsesOf, isSetByHand } from './plan.ts'
 import type { Plannable, TimedSchedule } from './planning.ts'
 
 /**
- * The `nextrun` or `last_slot` that is further ahead than the timer can explain. Null if the timer is invalid.
+ * The `nextrun` or `last_slot` that is further ahead than the timer can explain, by the database's clock. Null if
+ * there is none.
  *
  * @param schedule  its `nextRunAt` must be null if it was set manually, because it may then be any time
  */

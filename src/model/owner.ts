@@ -12,9 +12,7 @@ import { isUpTo, NAME_LIMIT } from './settings.ts'
 
 /** Restricts a call to the schedules and jobs with this group and this submitter; null means any. */
 export interface Owner {
-  /** Null means any. */
   readonly group: string | null
-  /** Null means any. */
   readonly submitter: string | null
 }
 

@@ -152,6 +152,8 @@ export function withoutTexts(end: AttemptEnd, reason: string): AttemptEnd {
  * @param schedule  with its counters after these runs
  * @param failed  whether one of the runs failed permanently
  * @param open  how many of its jobs are not final after these runs
+ * @param now  by the database's clock
+ * @returns null if the plan does not change
  */
 export function finish(
   schedule: Plannable,

@@ -1,6 +1,6 @@
 import type { Submission } from '../store/scheduling-store.ts'
 
-/** After this many submissions with missed slots in a row, a schedule counts as unable to keep up. */
+/** After this many consecutive submissions with missed slots, a schedule counts as unable to keep up. */
 const TOO_MANY = 5
 /** After this time, the schedule may have been changed, or another worker may submit it. */
 const RECENT_MS = 60_000

@@ -116,7 +116,7 @@ export class Scheduler {
     return { ...batch, marks: marks.slice(0, most) }
   }
 
-  /** @returns the marks that are left for the next transaction */
+  /** Schedules that could not be submitted are deferred to the next pass. @returns the marks for the next transaction */
   async #submit({ worker, marks }: Batch): Promise<readonly Mark[]> {
     if (marks.length === 0) return []
     const { submit, missedAfterMs } = this.#options

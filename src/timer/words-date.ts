@@ -83,7 +83,7 @@ function ofMonths(months: Values, day: number): string {
   return `of every month${range === '' ? '' : ` ${range}`}${isMissing ? ' that has one' : ''}`
 }
 
-/** `from January to March`; null if there are few months, or they are not consecutive. */
+/** `from January to March`; null if there are fewer than three months, or they are not consecutive. */
 function rangeOfMonths(months: readonly number[]): string | null {
   if (!isRange(months)) return null
   return `from ${MONTHS[(months[0] ?? 1) - 1]} to ${MONTHS[(months.at(-1) ?? 1) - 1]}`

@@ -13,6 +13,7 @@ interface DeclarationsOptions {
   readonly externalQueue: ExternalQueue | null
   readonly leaseMs: number
   readonly logger: Logger
+  /** Null while this worker may not take on work. */
   readonly worker: () => string | null
   readonly onChanged: () => void
   readonly onError: (error: unknown, loop: string) => void

@@ -13,6 +13,7 @@ export interface TakeOverOptions {
   readonly beatsPerLease: number
   /** Milliseconds of a monotonic clock, such as performance.now(). */
   readonly monotonicNow: () => number
+  /** Null while the last heartbeat is too long ago. */
   readonly worker: () => string | null
   /** Called when this worker's jobs are orphans, which means that it was evicted and does not know it yet. */
   readonly onEvicted: () => void

@@ -73,7 +73,7 @@ export class Worker {
     })
   }
 
-  /** The options that several parts share. */
+  /** The options that parts share. A part's own options come after them. */
   #common() {
     return {
       ...this.#options,
@@ -86,6 +86,7 @@ export class Worker {
   async start(): Promise<void> {
     await this.register(true)
     this.#stall.start()
+    // Starts the loops of `register` again, which has no effect.
     for (const loop of this.#loops()) loop.start()
     const { handlers, logger } = this.#options
     logger.info({ worker: this.#membership.id(), tasks: [...handlers.keys()] }, 'Kalends started')

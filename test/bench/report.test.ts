@@ -43,7 +43,7 @@ describe('targets', () => {
     expect(atMost('late', Number.NaN, 5).reached).toBe(false)
   })
 
-  it('compare the medians of a single run', () => {
+  it('compare medians of the same run', () => {
     expect(ratio(ours, peer)).toBe(4)
     const comparison = { work: 'run', unit: 'per s', peer: 'a|peer' }
     expect(compare([ours, peer], { ...comparison, least: 4 })).toEqual([

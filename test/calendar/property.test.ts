@@ -111,7 +111,7 @@ describe('a search that checks every minute finds the same run times [T2]', () =
 
   test('a chain continues after an instant inside the repeated hour', () => {
     const inNewYork = windows.find(({ zone, to }) => zone === 'America/New_York' && to > NEW_YORK_REPEATS)
-    if (inNewYork === undefined) throw new Error('the windows have no repeated hour of New York')
+    if (inNewYork === undefined) throw new Error('none of the windows contains the repeated hour in New York')
     fc.assert(
       fc.property(aroundChange, ([{ to, minutes }, naive, after]) => {
         const next = calendar(naive.text).next(new Date(after))

@@ -319,7 +319,7 @@ describe('detects a record with one fault:', () => {
       (record) => ({ ...record, jobs: [...record.jobs, middle('canary-1')] }),
     ],
     [
-      'a slot that is decided again after it was pruned',
+      'a slot that is decided again after its job was pruned',
       'doubled',
       (record) => ({
         ...record,

@@ -379,7 +379,7 @@ eachDatabase((under) => {
       body: { detail: 'only mail' },
     })
     expect(await kalends.schedules.get('s')).toMatchObject({ task: 'billing' })
-    // In code, null is also the version of a missing schedule.
+    // In code, too, `ifVersion: null` means that the schedule must not exist yet.
     await expect(kalends.schedules.put('s', mail, { ifVersion: null })).rejects.toMatchObject({
       code: 'KALENDS_VERSION',
     })

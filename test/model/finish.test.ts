@@ -63,7 +63,7 @@ describe('on_exhausted stop', () => {
 })
 
 describe('max_runs', () => {
-  test('makes the schedule done when the limit is reached, even if jobs are open', () => {
+  test('marks the schedule as done when the limit is reached, even if jobs are open', () => {
     expect(finish({ ...hourly, maxRuns: 3, successes: 3 }, false, 1, NOW)).toEqual({
       nextRunAt: null,
       idle: 'done',

@@ -81,7 +81,7 @@ describe.skipIf(programs === null)('Galera', () => {
     }
   })
 
-  it('a store on a node passes the store tests', { timeout: 300_000 }, async () => {
+  it('a store on a Galera node passes the conformance tests', { timeout: 300_000 }, async () => {
     const vitest = ['node_modules/vitest/vitest.mjs', 'run', '--reporter=json', ...CONFORMANCE]
     const { stdout } = await run(process.execPath, vitest, {
       cwd: root,

@@ -263,7 +263,7 @@ describe('rows with lock timeouts', () => {
     expect(written).toEqual(['good'])
   })
 
-  it('are left out twice as long each time, and for a second again after a success', async () => {
+  it('are left out for twice as long each time, and for one second again after a success', async () => {
     const { locked, write } = table()
     const of = isolation()
     const isLeft = async () => (await outcome(of, items('a'), write)).left.length > 0

@@ -330,7 +330,7 @@ onEachStore((under) => {
   })
 
   describe('a declared set', () => {
-    it('is read under a lock, with the rows of its ids and those of the set, and changed as decided', async () => {
+    it('locks and reads the rows that have its ids or belong to it, and applies the changes that the callback decides', async () => {
       await write(under.store).create('of set', settings({ declaredBy: 'set' }))
       await write(under.store).create('by id', settings())
       await write(under.store).create('other', settings({ declaredBy: 'other' }))

@@ -66,7 +66,7 @@ onEachStore((under) => {
       await near(row['submitted'])
     })
 
-    it('a log line needs a job and a message', async () => {
+    it('a log line needs only a job and a message', async () => {
       await under.query("INSERT INTO job_log (job_id, message) VALUES ('j', 'hello')")
       expect(await under.query('SELECT level, message FROM job_log')).toMatchObject([
         { level: 'info', message: 'hello' },

@@ -34,7 +34,7 @@ export interface TestDatabase {
   readonly url: string
   /**
    * Queries the database over a plain connection outside Kalends. Times and JSON are returned as text. A statement
-   * without rows returns an empty list.
+   * that returns no rows returns an empty list.
    */
   readonly query: (sql: string, params?: readonly unknown[]) => Promise<Row[]>
   /** Removes the database and ends all connections to it. Can be called twice. */

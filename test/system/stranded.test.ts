@@ -36,7 +36,7 @@ eachDatabase(({ kind, fresh }) => {
     },
   )
 
-  // With the default limit of a minute, this would exceed the time limit of the test.
+  // With the default lease of one minute, this test would exceed its time limit.
   it.skipIf(kind === 'sqlite')(
     'after its connections have died silently, a worker works again when its lease has ended',
     { timeout: 30_000 },

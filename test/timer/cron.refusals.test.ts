@@ -173,7 +173,7 @@ describe('after cron!, an expression that is not POSIX is rejected with the fiel
  */
 const UNKNOWN_TO_CRONER = /^\?|[WH@]|L-3|FRIL|22-2|59-1|11-2|5-1$|FRI-MON|\*\/60|\? \*$|\* 2030$|MON-FRI \*$/
 
-describe('the equivalent elapses at the times of the expression in croner [T3]', () => {
+describe('the suggested equivalent elapses at the times that croner computes for the expression [T3]', () => {
   const offered = rows.filter(
     ([expression, , , , offer]) => offer !== null && !UNKNOWN_TO_CRONER.test(expression),
   )

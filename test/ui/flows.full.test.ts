@@ -165,6 +165,26 @@ describe.each(wanted)('$kind', ({ fresh }) => {
     expect(await page.locator('tbody tr').getAttribute('data-id')).toBe('b')
   })
 
+  it('shows new rows at once after a failed request has removed the table from under the pointer', async ({
+    skip,
+  }) => {
+    const { application, database } = await start()
+    await application.kalends.schedules.create({ id: 'b', task: task('slow'), timer: 'daily' })
+    const page = await opened(skip)
+    await page.goto(`${application.url}schedules`)
+    await page.route(/schedules\?.*task=slow/, (route) => route.abort())
+    await page.getByRole('link', { name: 'slow' }).click()
+    const retry = page.getByRole('button', { name: 'Try again' })
+    await retry.waitFor()
+    await page.unroute(/schedules\?.*task=slow/)
+    await retry.click()
+    await page.mouse.move(0, 0)
+    await page.getByText('1–1 of 1 schedules').waitFor()
+    await database.query("INSERT INTO periodic_task (id, task, timer) VALUES ('a', 'slow', 'hourly')")
+    await page.getByText('1–2 of 2 schedules').waitFor()
+    expect(await page.locator('tbody tr').first().getAttribute('data-id')).toBe('a')
+  })
+
   it('follows the log and progress of a running job and cancels it', async ({ skip }) => {
     const { application } = await start()
     const id = await application.kalends.jobs.submit(task('slow'), { steps: 1000, ms: 100 })

@@ -163,6 +163,7 @@ function lineOf([first = '', ...rest]: readonly string[], expand: (word: string)
   )
   return {
     words: prefix.includes(':') ? words.map((word) => word.replaceAll('$', '$$$$')) : words,
+    // Any exit code counts as success.
     mayFail: prefix.includes('-'),
     // Runs as root, regardless of the service's user.
     isPrivileged: /[+!]/.test(prefix),

@@ -13,7 +13,7 @@ export interface TimerOptions {
   readonly zone: string
   /** Whether to include timers that are not enabled. */
   readonly all: boolean
-  /** The user that runs user units; null means the owner of the file. */
+  /** The user that runs user units, or null for the owner of the file. */
   readonly user: CommandUser | null
 }
 
@@ -52,7 +52,7 @@ export function readTimerUnit(name: string, units: Units, options: TimerOptions)
     if (base.endsWith('@')) throw new LeftOut('it is a template, and runs only as instances')
     if (!options.all && !units.isEnabled(name))
       throw new LeftOut(
-        'it is not enabled: no folder such as timers.target.wants links it; use --all to include it',
+        'it is not enabled: no folder such as timers.target.wants contains a link to it; use --all to include it',
       )
     return readingsOf(unit, units, options)
   })

@@ -57,8 +57,8 @@ export function handOver(
   const which = { names: [claimedAs(queue.name)], limit, afterGroup, ...(onRefused && { onRefused }) }
   return claimTurns(context, isolation, which, async (tx, rows, _before, lend) => {
     const jobs = await handOverAttempts(tx, worker, rows, queue)
-    // The hand-over is written first, so that if the callback ends the transaction, the callback's writes are never
-    // stored without it.
+    // The hand-over is written first: even if the callback ends the transaction, its writes are never stored without
+    // the hand-over.
     if (jobs.length > 0)
       await lend((connection, signal) => submit(jobs, connection, signal), queue.deadlineMs)
     return jobs

@@ -10,6 +10,7 @@ export type Topic = (typeof TOPICS)[number]
 export type LiveState = 'connecting' | 'live' | 'lost' | 'paused'
 
 export const liveState = signal<LiveState>('connecting')
+/** Changes with each new connection. */
 export const connections = signal(0)
 export const following = signal(true)
 

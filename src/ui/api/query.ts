@@ -7,6 +7,7 @@ export interface Query<Content> {
   readonly key: string
   /** The newest content; it is kept during the next fetch, and if that fetch fails. */
   readonly data: Content | undefined
+  /** Makes a later change fail after a concurrent change. */
   readonly etag: string | null
   readonly error: Error | undefined
   readonly reload: () => void

@@ -37,12 +37,16 @@ interface Edited {
 }
 
 export function NewSchedule() {
-  return <Form title="New schedule" edited={null} />
+  const title = 'New schedule'
+  return isForbidden() ? <Forbidden title={title} /> : <Form title={title} edited={null} />
 }
+
+const isForbidden = () => session.value !== null && !mayEdit.value
 
 export function EditSchedule({ id }: { readonly id: string }) {
   const query = useApi('/api/v1/schedules/{id}', { path: { id } }, [])
   const title = `Edit ${id}`
+  if (isForbidden()) return <Forbidden title={title} />
   return (
     <>
       {query.data === undefined && <h1 tabIndex={-1}>{title}</h1>}
@@ -112,7 +116,6 @@ function Form({ title, edited: newest }: { readonly title: string; readonly edit
       setSending(false)
     }
   }
-  if (session.value !== null && !mayEdit.value) return <Forbidden title={title} />
   const form = { entries, errors, isNew, set }
   return (
     <form

@@ -13,12 +13,13 @@ import { mayOperate } from '../session.ts'
 import { At, Took } from '../time/Time.tsx'
 import { count } from '../time/format.ts'
 import { JobTook, outcome } from './job-columns.tsx'
-import { Log } from './Log.tsx'
+import { Log, useLog } from './Log.tsx'
 import type { ComponentChildren } from 'preact'
 import { Icon, type IconName } from '../parts/Icon.tsx'
 
 export function JobPage({ id }: { readonly id: string }) {
   const query = useApi('/api/v1/jobs/{id}', { path: { id } }, ['jobs'])
+  const log = useLog(id, query.data?.state === 'running')
   return (
     <>
       {query.data === undefined ? <h1 tabIndex={-1}>Job</h1> : <Head job={query.data} />}
@@ -36,7 +37,7 @@ export function JobPage({ id }: { readonly id: string }) {
                     </pre>
                   </Section>
                 )}
-                <Log id={id} isRunning={job.state === 'running'} />
+                <Log {...log} isRunning={job.state === 'running'} />
                 <Section title="Args">
                   <Json value={job.args} label="Args" />
                 </Section>

@@ -105,6 +105,7 @@ function JobList({ state, filter }: JobListProps) {
       query={list}
       title="Jobs"
       columns={columns}
+      filter={{ ...filter, state, after: wanted.after }}
       empty={<Empty title="No jobs yet">Schedules submit jobs, and so can your code.</Empty>}
       actions={mayOperate.value ? BULK : []}
     >

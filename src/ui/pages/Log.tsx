@@ -1,11 +1,10 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { counted } from '../../duration.ts'
 import type { LogLines } from '../api/generated/api.ts'
 import { useApi } from '../api/query.ts'
 import { Section } from '../parts/layout.tsx'
 import { Empty, Loaded } from '../parts/placeholders.tsx'
 import { zone } from '../time/clock.ts'
-import { exact, wall } from '../time/format.ts'
+import { counted, exact, wall } from '../time/format.ts'
 
 /** The list follows new lines while it is scrolled this close to its end. */
 const NEAR_PX = 40
@@ -15,7 +14,7 @@ const LINES_PER_REQUEST = 1000
 /** Maximum number of lines that are drawn; the API returns all of them. */
 const MAX_LINES = 2000
 
-function useLog(id: string, isRunning: boolean) {
+export function useLog(id: string, isRunning: boolean) {
   const [lines, setLines] = useState<LogLines['items']>([])
   // Only new lines are requested, because the query names the last known line.
   const query = { after: lines.at(-1)?.id ?? 0, limit: LINES_PER_REQUEST }
@@ -29,8 +28,11 @@ function useLog(id: string, isRunning: boolean) {
   return { lines, log }
 }
 
-export function Log({ id, isRunning }: { readonly id: string; readonly isRunning: boolean }) {
-  const { lines, log } = useLog(id, isRunning)
+interface LogProps extends ReturnType<typeof useLog> {
+  readonly isRunning: boolean
+}
+
+export function Log({ lines, log, isRunning }: LogProps) {
   const box = useRef<HTMLOListElement>(null)
   const isAtEnd = useRef(true)
   useEffect(() => {

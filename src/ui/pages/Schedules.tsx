@@ -134,6 +134,7 @@ export function SchedulesPage() {
         query={list}
         title="Schedules"
         columns={mayOperate.value ? [...columns, actions] : columns}
+        filter={{ ...filter, status, after: wanted.after }}
         empty={<NoSchedules />}
         actions={[...(mayOperate.value ? BULK : []), ...(mayEdit.value ? [BULK_DELETE] : [])]}
       />

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useRef, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Query } from '../api/query.ts'
 import { Pending } from './placeholders.tsx'
 
@@ -36,7 +36,12 @@ export function Table<Row extends Identified>(props: TableProps<Row>) {
   const { label, query, rows, columns, selection, empty } = props
   const [isHeld, setHeld] = useState(false)
   const { shown, isGone, waiting, showAll } = useHeldRows(rows ?? [], query.key, isHeld)
-  if (rows === undefined) return <Pending query={query} rows={3} />
+  // An element that is removed reports neither that the pointer leaves it nor that it loses the focus.
+  const hasFrame = rows !== undefined && rows.length > 0
+  useEffect(() => {
+    if (!hasFrame) setHeld(false)
+  }, [hasFrame])
+  if (rows === undefined) return <Pending query={query} rows={5} />
   if (rows.length === 0) return <>{empty}</>
   return (
     <div

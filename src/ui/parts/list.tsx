@@ -92,6 +92,8 @@ interface ListProps<Row extends { readonly id: string }> {
   readonly query: Query<PageOf<Row>>
   readonly title: string
   readonly columns: readonly Column<Row>[]
+  /** The applied filter and the position in the list. */
+  readonly filter: Readonly<Record<string, unknown>>
   /** Shown if the list is empty without a filter. */
   readonly empty: ComponentChildren
   readonly actions: readonly BulkAction[]
@@ -99,12 +101,11 @@ interface ListProps<Row extends { readonly id: string }> {
 }
 
 export function List<Row extends { readonly id: string }>(props: ListProps<Row>) {
-  const { query: list, title, columns, empty, actions, children } = props
+  const { query: list, title, columns, filter, empty, actions, children } = props
   const [ids, change] = useState<ReadonlySet<string>>(new Set())
   const { data } = list
   const what = title.toLowerCase()
-  const { order: _, ...filters } = query.value
-  const isFiltered = Object.keys(filters).length > 0
+  const isFiltered = Object.values(filter).some((value) => value !== undefined)
   const clear = () => change(new Set())
   const perform = async (run: BulkAction['run']) => {
     if (await run([...ids])) clear()

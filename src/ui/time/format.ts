@@ -33,8 +33,8 @@ export function count(value: number): string {
 }
 
 /** `1 job`, `2 jobs` */
-export function counted(value: number, noun: string): string {
-  return `${count(value)} ${noun}${value === 1 ? '' : 's'}`
+export function counted(value: number, one: string, many = `${one}s`): string {
+  return `${count(value)} ${value === 1 ? one : many}`
 }
 
 /**
