@@ -117,11 +117,6 @@ export const BREAKS: readonly Break[] = [
         put: 'row === undefined',
       },
       {
-        file: 'store/sql/settle.js',
-        find: 'const of = simple.get(fenceText(row));',
-        put: 'const of = [...simple.values()].find(({ fence }) => fence.id === row.id);',
-      },
-      {
         file: 'executor/running-attempts.js',
         find: 'if (attempt.job.worker === workerId)',
         put: 'if (attempt.job.worker === null)',
