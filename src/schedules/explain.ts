@@ -149,12 +149,12 @@ function aboutTask({ schedule, open, handledTasks }: Evidence): string[] {
 }
 
 function aboutLastRun({ schedule, open }: Evidence): string[] {
-  const { lastFinishedAt, lastError, lastSlot } = schedule
+  const { status, lastFinishedAt, lastError, lastSlot } = schedule
   if (lastFinishedAt === null) return lastSlot === null && open.length === 0 ? ['It has not run yet.'] : []
-  // If the run is being retried, the line about its job already shows the error.
-  const isRetried = open.some(({ error }) => error !== null)
+  // If the run is being retried, the line about its job already shows the error. An invalid timer has its own error.
+  const isElsewhere = status === 'invalid' || open.some(({ error }) => error !== null)
   const outcome =
-    lastError === null ? ' with success' : isRetried ? '' : ` with a failure: ${reasonIn(lastError)}`
+    lastError === null ? ' with success' : isElsewhere ? '' : ` with a failure: ${reasonIn(lastError)}`
   return [sentence(`Its last run ended at ${shown(lastFinishedAt, schedule)}${outcome}`)]
 }
 

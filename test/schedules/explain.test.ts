@@ -80,6 +80,21 @@ eachDatabase((under) => {
       ],
     ],
     [
+      'an invalid timer after a run',
+      'somtimes',
+      {
+        idle: 'invalid',
+        last_error: 'Not a calendar event: "somtimes"',
+        run_count: 1,
+        last_finished: '2026-01-05 10:00:00.000',
+      },
+      [
+        /^Its timer 'somtimes' cannot be read/,
+        /^It continues as soon as the timer is edited\.$/,
+        /^Its last run ended at Mon 2026-01-05 10:00:00 \+00:00 \(UTC\)\.$/,
+      ],
+    ],
+    [
       'dead',
       'hourly',
       {
