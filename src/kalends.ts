@@ -61,11 +61,7 @@ export class Kalends {
   readonly external: ExternalJobs
   /** For `kalends/http`: `schedules`, `jobs` and the rest, with limits, on connections that no loop uses. @internal */
   readonly api: Access
-  /** The zone that is added to timers that name none, or null if such timers are in UTC. */
-  readonly zone: string | null
-  readonly logger: Logger
-  /** For `kalends/http`: redacts the secrets that the option `redact` names. @internal */
-  readonly redaction: Redaction
+  readonly #options: CheckedOptions
   readonly #stores: Stores
   readonly #events: Emitter<KalendsEvents>
   readonly #lifecycle: Lifecycle
@@ -73,9 +69,7 @@ export class Kalends {
 
   private constructor(stores: Stores, options: CheckedOptions, definitions: Definitions) {
     this.#stores = stores
-    this.zone = options.zone
-    this.logger = options.logger
-    this.redaction = options.redaction
+    this.#options = options
     this.#events = new Emitter((error) =>
       options.logger.error({ err: error }, 'A listener of an event threw'),
     )
@@ -99,6 +93,20 @@ export class Kalends {
         this.#lifecycle.wakeForJobs()
       },
     })
+  }
+
+  /** The zone that is added to timers that name none, or null if such timers are in UTC. */
+  get zone(): string | null {
+    return this.#options.zone
+  }
+
+  get logger(): Logger {
+    return this.#options.logger
+  }
+
+  /** For `kalends/http`: redacts the secrets that the option `redact` names. @internal */
+  get redaction(): Redaction {
+    return this.#options.redaction
   }
 
   /**

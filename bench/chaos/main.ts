@@ -59,7 +59,7 @@ const program = new Command('chaos')
     whole(40, 100_000),
     200,
   )
-  .addOption(new Option('--break <name>', 'disable a protection of the product').choices([...BREAK_NAMES]))
+  .addOption(new Option('--break <name>', 'remove one protection of Kalends').choices([...BREAK_NAMES]))
   .option(
     '--only <faults>',
     'only these faults, by name or by the part before the dot, separated by commas',

@@ -209,7 +209,7 @@ export const QUEUE_COLUMNS = {
   queue: { kind: 'text', column: 'queue', most: QUEUE_LIMIT },
 } as const satisfies Readonly<Record<string, OwnColumn>>
 
-/** Every version of a declared set that has ever been seen. The newest is the one first seen most recently. */
+/** Every version of a declared set that has ever been seen. The newest is the one that was first seen last. */
 export const SET_COLUMNS = {
   name: { kind: 'text', column: 'name', most: NAME_LIMIT },
   hash: { kind: 'text', column: 'hash', most: 64 },

@@ -9,7 +9,7 @@ export interface NewSchedule {
   /** The stored id. */
   readonly id: string
   readonly settings: ScheduleSettings
-  /** Whether the first run is due immediately, or null if the timer plans it, regardless of the current time. */
+  /** Whether the first run is due immediately, regardless of the current time. Null if the timer plans it. */
   readonly isDue: IsDue | null
 }
 

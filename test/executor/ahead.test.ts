@@ -315,7 +315,7 @@ it('jobs that a submission starts use the capacity that it has reserved', async 
   expect(state.started.slice(100 + CONCURRENCY - 5)).toEqual(['own 0', 'own 1', 'own 2', 'own 3', 'own 4'])
 })
 
-it('no job is claimed ahead if runs take long', async () => {
+it('no job is claimed ahead if runs take a long time', async () => {
   let ends = gate()
   const { executor, state } = busy({ handler: () => ends.promise })
   await settledDown()

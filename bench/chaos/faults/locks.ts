@@ -11,7 +11,7 @@ export interface LockOptions {
   readonly counted: () => Promise<number | null>
   /** Called with the number of deliberate deadlocks. */
   readonly made: (deadlocks: number) => void
-  /** Whether tables may be locked, which clusters do not support. */
+  /** Whether tables may be locked. Clusters do not support table locks. */
   readonly ofTables: boolean
   readonly leaseMs: number
 }

@@ -244,7 +244,7 @@ class Stretch {
       )
   }
 
-  /** The first slot that should have been decided, if no slot was. */
+  /** The first slot that should have been decided, for a schedule without decided slots. */
   #firstDue(course: Course): number | null {
     const { start, until } = this.#segment
     const window = this.#planningWindow()
