@@ -3,8 +3,8 @@
  *
  * A file that fails is run once more, alone, after all the others. If it then passes, the run is green and names the
  * file as flaky; more than two such files make it red. Some failures cannot be flaky and make the run red at once: an
- * error outside a test file, a crashed vitest worker, a failed set-up, and a lost, duplicated or early run
- * (OccurrenceFault in test/support/fault.ts).
+ * error outside a test file, a crashed vitest worker, a failed set-up, and a broken guarantee, such as a lost,
+ * duplicated or early run (OccurrenceFault in test/support/fault.ts).
  *
  * The last line is `N passed, M failed`. For a file that was run again, the second result counts.
  */
@@ -33,8 +33,10 @@ try {
   const failed = [...results.values()]
     .filter((module) => !module.ok())
     .toSorted((a, b) => nameOf(a).localeCompare(nameOf(b)))
-  for (const module of failed.filter(hasFault))
-    red.push(`${nameOf(module)} shows a lost, duplicated or early run, so it is not run again`)
+  for (const module of failed) {
+    const fault = faultOf(module)
+    if (fault !== null) red.push(`${nameOf(module)} is not run again: ${firstLine(fault.message)}`)
+  }
   if (red.length === 0) await repeat(failed)
 } catch (error) {
   red.push('the tests could not run')
@@ -85,12 +87,15 @@ function nameOf(module) {
   return module.project.name === '' ? file : `${file} (${module.project.name})`
 }
 
-function hasFault(module) {
+function faultOf(module) {
   // vitest's reporter puts a prefix before the names of the causes that it prints: 'Caused by: OccurrenceFault'.
-  const isFault = (error) =>
-    /\bOccurrenceFault$/.test(error?.name) ||
-    [error?.cause, ...(error?.errors ?? [])].some((one) => one && isFault(one))
-  return errorsOf(module).some(isFault)
+  const faultsIn = (error) => {
+    if (!error) return []
+    return /\bOccurrenceFault$/.test(error.name)
+      ? [error]
+      : [error.cause, ...(error.errors ?? [])].flatMap(faultsIn)
+  }
+  return errorsOf(module).flatMap(faultsIn)[0] ?? null
 }
 
 function errorsOf(module) {

@@ -49,10 +49,6 @@ export class JobExecutor {
     this.claims = new ClaimLoop({ ...options, attempts: this.attempts, settler })
   }
 
-  start(): void {
-    for (const loop of this.loops()) loop.start()
-  }
-
   wake(): void {
     this.claims.wake()
     this.#onWake?.()

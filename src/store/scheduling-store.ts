@@ -71,7 +71,7 @@ export type SweepExtent = 'left by workers' | 'everything'
 
 export interface Swept {
   /** Descriptions of the repairs, for the log. */
-  readonly healed: readonly string[]
+  readonly repaired: readonly string[]
   /** Whether there are orphans, including those that `ExecutingStore.orphans` leaves out. */
   readonly orphans: boolean
 }

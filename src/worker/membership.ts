@@ -118,8 +118,11 @@ export class Membership {
         },
       })
     await this.#register()
-    this.loop.start()
-    this.takeOver.loop.start()
+    for (const loop of this.loops()) loop.start()
+  }
+
+  loops(): Loop[] {
+    return [this.loop, this.takeOver.loop]
   }
 
   /** Call this last, because until then other workers must see that this worker is alive. */

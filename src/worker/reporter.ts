@@ -80,7 +80,7 @@ export function reporterOf(logger: Logger, events: Emitter<KalendsEvents>, redac
       events.emit('workerLost', () => ({ worker }))
     },
 
-    onHealed(text: string): void {
+    onRepaired(text: string): void {
       logger.warn({}, `Repaired: ${text}`)
     },
 

@@ -19,7 +19,7 @@ export interface TakeOverOptions {
   readonly onEvicted: () => void
   readonly onSettled: (result: Settled) => void
   readonly onRejected: (attempt: UnsettledAttempt, error: unknown) => void
-  readonly onHealed: (text: string) => void
+  readonly onRepaired: (text: string) => void
   readonly onError: (error: unknown, loop: string) => void
 }
 
@@ -80,7 +80,7 @@ export class TakeOver {
 
   /** Runs once per lease, so that a stale row is held no longer than the rows of a dead worker. */
   async #sweep(id: string): Promise<void> {
-    const { scheduling, leaseMs, beatsPerLease, monotonicNow, onHealed } = this.#options
+    const { scheduling, leaseMs, beatsPerLease, monotonicNow, onRepaired } = this.#options
     this.#beatsUntilSweep = beatsPerLease
     this.#sweepsUntilWhole -= 1
     const isWhole = this.#sweepsUntilWhole <= 0
@@ -91,7 +91,7 @@ export class TakeOver {
     this.#mayHaveOrphans = true
     const swept = await scheduling.sweep(id, leaseMs, isWhole ? 'everything' : 'left by workers')
     this.#mayHaveOrphans = swept.orphans
-    for (const text of swept.healed) onHealed(text)
+    for (const text of swept.repaired) onRepaired(text)
     if (isWhole) {
       const { schedules, now } = await scheduling.furthest(MAX_IN_FUTURE)
       this.#slotsInFuture = schedules.flatMap((one) => (plannedInFuture(one, now) === null ? [] : [one.id]))

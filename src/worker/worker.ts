@@ -86,8 +86,7 @@ export class Worker {
   async start(): Promise<void> {
     await this.register(true)
     this.#stall.start()
-    // Starts the loops of `register` again, which has no effect.
-    for (const loop of this.#loops()) loop.start()
+    for (const loop of this.#ownLoops()) loop.start()
     const { handlers, logger } = this.#options
     logger.info({ worker: this.#membership.id(), tasks: [...handlers.keys()] }, 'Kalends started')
   }
@@ -159,11 +158,10 @@ export class Worker {
     this.#handOver?.loop.wake()
   }
 
-  #loops(): Loop[] {
+  /** All loops but those of the membership, which start first. */
+  #ownLoops(): Loop[] {
     return [
       this.#watch.loop,
-      this.#membership.loop,
-      this.#membership.takeOver.loop,
       this.#declarations.loop,
       ...(this.#scheduler === null ? [] : [this.#scheduler.loop]),
       ...(this.#executor?.loops() ?? []),
@@ -185,7 +183,7 @@ export class Worker {
       clock: this.#watch.clock(),
       stall: this.#stall.last(),
       abandonedHandlers: this.#executor?.attempts.abandonedTasks() ?? [],
-      loops: this.#loops().map((loop) => loop.health()),
+      loops: [...this.#membership.loops(), ...this.#ownLoops()].map((loop) => loop.health()),
     })
   }
 

@@ -53,7 +53,8 @@ describe('while workers, databases, networks and clocks break', { timeout: LIMIT
     ])
     // The message includes the command that repeats the run.
     say(output.slice(output.indexOf('# Chaos on')))
-    if (code !== 0) throw new OccurrenceFault(output.slice(-8000))
+    const [rules = `exit code ${String(code)}`] = /^\*\*\d+ violations.*$/m.exec(output) ?? []
+    if (code !== 0) throw new OccurrenceFault(`${rules}\n${output.slice(-8000)}`)
     const record = await readRecord(folder)
     expect(check(record).tally.occurrences).toBeGreaterThan(LEAST_OCCURRENCES)
     expect(record.journal.filter(({ kind }) => kind === 'fault').length).toBeGreaterThan(LEAST_FAULTS)

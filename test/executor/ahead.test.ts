@@ -5,7 +5,7 @@ import { type ClaimedJob, fenceOf } from '../../src/model/job.ts'
 import { task } from '../../src/model/task.ts'
 import type { UnsettledAttempt, Settled } from '../../src/store/executing-store.ts'
 import { gate } from '../kalends/scene.ts'
-import { claimed, executorOn, NOTHING } from './claimed.ts'
+import { claimed, executorOn, NOTHING, startLoops } from './claimed.ts'
 
 const CONCURRENCY = 10
 
@@ -97,7 +97,7 @@ function busy({
       concurrency,
     },
   )
-  executor.start()
+  startLoops(executor)
   executor.wake()
   return { executor, state }
 }

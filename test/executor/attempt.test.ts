@@ -9,7 +9,7 @@ import type { StandardSchema } from '../../src/model/standard-schema.ts'
 import { DEFAULT_POLICY, task } from '../../src/model/task.ts'
 import type { UnsettledAttempt, ExecutingStore } from '../../src/store/executing-store.ts'
 import { gate } from '../kalends/scene.ts'
-import { claimed, executorOn, NOTHING, WRITTEN } from './claimed.ts'
+import { claimed, executorOn, NOTHING, startLoops, WRITTEN } from './claimed.ts'
 
 interface Given extends Partial<Pick<JobExecutorOptions, 'middleware' | 'redaction'>> {
   readonly jobs: readonly ClaimedJob[]
@@ -37,7 +37,7 @@ async function running({ jobs, handler, schema, store, ...options }: Given) {
     { task: schema === undefined ? task('noop') : task('noop', { args: schema }), handler },
     { concurrency: 10_000, ...options },
   )
-  executor.start()
+  startLoops(executor)
   executor.wake()
   await settledDown()
   onTestFinished(async () => {

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest'
 import type { ExecutingStore } from '../../src/store/executing-store.ts'
 import { gate } from '../kalends/scene.ts'
-import { claimed, executorOn, NOTHING } from './claimed.ts'
+import { claimed, executorOn, NOTHING, startLoops } from './claimed.ts'
 
 const CONCURRENCY = 200
 
@@ -31,7 +31,7 @@ it('jobs that end together free capacity for one full claim and are written in o
     },
   }
   const executor = executorOn(store, () => Promise.resolve(), { concurrency: CONCURRENCY })
-  executor.start()
+  startLoops(executor)
   executor.wake()
   await all.promise
   await executor.stop(0)

@@ -4,7 +4,7 @@ import { CancelledError, NotFoundError, task } from '../../src/index.ts'
 import { LEASE_MS, movableTimers } from '../kalends/movable-timers.ts'
 import { aborted, collect, ended, gate, scene, signal, until } from '../kalends/scene.ts'
 import { eachDatabase } from '../support/databases.ts'
-import { claimed, executorOn } from './claimed.ts'
+import { claimed, executorOn, startLoops } from './claimed.ts'
 
 const long = task('long', { retryDelay: '20ms' })
 
@@ -194,7 +194,7 @@ it('cancellations are checked once per poll interval, no matter how many jobs st
     () => new Promise(() => {}),
     { concurrency: 1000, pollIntervalMs: 1000 },
   )
-  executor.start()
+  startLoops(executor)
   for (let passed = 0; passed < 10_000; passed += 100) {
     executor.wake()
     for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve))

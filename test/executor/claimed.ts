@@ -69,6 +69,10 @@ export const executingStore: ExecutingStore = {
   orphans: () => Promise.resolve([]),
 }
 
+export function startLoops(executor: JobExecutor): void {
+  for (const loop of executor.loops()) loop.start()
+}
+
 /** An executor of the task 'noop' without a database. Errors fail the test, unless `onError` is given. */
 export function executorOn(
   store: Partial<ExecutingStore>,

@@ -8,7 +8,7 @@ import type { HandledTask } from '../../src/executor/handler.ts'
 import { task } from '../../src/model/task.ts'
 import type { Reservation } from '../../src/executor/capacity.ts'
 import { type Gate, gate } from '../kalends/scene.ts'
-import { claimed, executingStore, executorOn, NOTHING } from './claimed.ts'
+import { claimed, executingStore, executorOn, NOTHING, startLoops } from './claimed.ts'
 
 const WORKER = 'w/1'
 
@@ -75,7 +75,7 @@ async function started(concurrency: number, own: number | null = null) {
   const executor = executorOn(store, handled, { worker: () => state.worker, concurrency, onError: () => {} })
   expect(executor.claims.reserve(WORKER, 5)).toBeNull()
   const first = state.claims.promise
-  executor.start()
+  startLoops(executor)
   await first
   await settledDown()
   return { executor, state, limits, waiting, held, released, ends }
@@ -179,7 +179,7 @@ it('nothing can be reserved while a task has no capacity, because its jobs may b
       ]),
     },
   )
-  executor.start()
+  startLoops(executor)
   executor.wake()
   await settledDown()
   expect(executor.attempts.count()).toBe(1)

@@ -4,7 +4,7 @@ import { CancelledError, LeaseLostError } from '../../src/errors.ts'
 import type { ClaimedJob, Fence } from '../../src/model/job.ts'
 import type { UnsettledAttempt } from '../../src/store/executing-store.ts'
 import { aborted, gate } from '../kalends/scene.ts'
-import { claimed, executorOn, NOTHING } from './claimed.ts'
+import { claimed, executorOn, NOTHING, startLoops } from './claimed.ts'
 
 /** An executor for the test's queue. Its handlers run until their signal fires. */
 function running() {
@@ -40,7 +40,7 @@ function running() {
     queue.push({ ...claimed('j'), attempt, claim: number, releases })
     executor.wake()
   }
-  executor.start()
+  startLoops(executor)
   return { executor, claim, reasons, settled, stop, runs }
 }
 

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { gate } from '../kalends/scene.ts'
 import type { UnsettledAttempt, ExecutingStore } from '../../src/store/executing-store.ts'
 import { lookalikes } from '../support/hostile-texts.ts'
-import { claimed, executorOn, NOTHING } from './claimed.ts'
+import { claimed, executorOn, NOTHING, startLoops } from './claimed.ts'
 
 function scene(store: Partial<ExecutingStore>) {
   const ran: string[] = []
@@ -34,7 +34,7 @@ it('an unstartable job is released, and the jobs behind it in its batch run [L50
       return Promise.resolve(NOTHING)
     },
   })
-  executor.start()
+  startLoops(executor)
   executor.wake()
   await all.promise
   await executor.stop(0)
@@ -60,7 +60,7 @@ it('the claims of a worker exclude a job that it could not start [L50]', async (
       return Promise.resolve(NOTHING)
     },
   })
-  executor.start()
+  startLoops(executor)
   executor.wake()
   await released.promise
   expect(leftOut).toEqual(['bad'])
@@ -81,7 +81,7 @@ it('a job that cannot be made claimable is reported', async () => {
     },
   })
   executor.wakeForTime()
-  executor.start()
+  startLoops(executor)
   await claim.promise
   expect(problems).toEqual(['bad'])
   await executor.stop(0)
@@ -97,7 +97,7 @@ it('jobs that cannot be made claimable do not prevent claims of other jobs', asy
     },
   })
   executor.wakeForTime()
-  executor.start()
+  startLoops(executor)
   expect(await claim.promise).toEqual([0, 0, 0, 0, 0])
   await executor.stop(0)
   expect(errors.map(String)).toEqual(['Error: a row is rejected'])

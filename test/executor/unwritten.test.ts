@@ -15,7 +15,7 @@ import type {
 import { standingClock } from '../kalends/movable-timers.ts'
 import { collect, collectingLogger, ended, gate, scene, until } from '../kalends/scene.ts'
 import { eachDatabase } from '../support/databases.ts'
-import { claimed, executorOn, NOTHING, WRITTEN } from './claimed.ts'
+import { claimed, executorOn, NOTHING, startLoops, WRITTEN } from './claimed.ts'
 
 /**
  * An executor whose handlers end at once, with a queue of `count` jobs whose outcomes are written as the test defines.
@@ -61,7 +61,7 @@ function busy(
       onError: (error) => void state.errors.push(error),
     },
   )
-  executor.start()
+  startLoops(executor)
   executor.wake()
   return { executor, state }
 }

@@ -26,6 +26,18 @@ onEachStore((under) => {
     under.store.executing.claim(worker, tasks, limit, afterGroup)
   const claimed = async (...given: Parameters<typeof claim>) => (await claim(...given)).map(({ id }) => id)
 
+  /** The first UPDATE is rejected as too long, its first half is written, and then the database is unavailable once. */
+  const failingBetweenHalves = async () => {
+    const failures = [new Error('too long'), null, new StoreUnavailableError('lost')]
+    const { store } = await recording(under.url, async (statement) => {
+      if (!/^\s*UPDATE/.test(statement)) return
+      const failure = failures.shift() ?? null
+      if (failure !== null) throw failure
+    })
+    under.afterwards(() => store.close())
+    return store
+  }
+
   describe('due jobs', () => {
     it('become claimable, earliest first, up to the limit', async () => {
       const now = await clock(under)
@@ -312,13 +324,7 @@ onEachStore((under) => {
     it('if the database fails during a batch, the remaining progress is left to write again', async () => {
       await under.store.jobs.submit(['j', 'k', 'l', 'm'].map((id) => newJob(id)))
       await claim(4)
-      const failures = [new Error('too long'), null, new StoreUnavailableError('lost')]
-      const { store } = await recording(under.url, async (statement) => {
-        if (!/^\s*UPDATE/.test(statement)) return
-        const failure = failures.shift() ?? null
-        if (failure !== null) throw failure
-      })
-      under.afterwards(() => store.close())
+      const store = await failingBetweenHalves()
       const progress = ['j', 'k', 'l', 'm'].map((id) => ({
         fence: { id, worker: WORKER, claim: 1 },
         json: '1',
@@ -373,13 +379,7 @@ onEachStore((under) => {
       await under.store.executing.appendLogs(
         messages.map((message) => ({ jobId: 'halved', at, level: 'info', message })),
       )
-      const failures = [new Error('too long'), null, new StoreUnavailableError('lost')]
-      const { store } = await recording(under.url, async (statement) => {
-        if (!/^\s*UPDATE/.test(statement)) return
-        const failure = failures.shift() ?? null
-        if (failure !== null) throw failure
-      })
-      under.afterwards(() => store.close())
+      const store = await failingBetweenHalves()
       const replacements = new Map(messages.map((message) => [message, 'hidden']))
       const replace = () => store.executing.replaceLogs('halved', replacements)
       await expect(replace()).rejects.toThrow(StoreUnavailableError)

@@ -232,7 +232,7 @@ onEachStore((under) => {
         state: 'blocked',
       })
       const sweep = async () =>
-        (await under.store.scheduling.sweep(WORKER, LEASE_MS, 'everything')).healed.map(
+        (await under.store.scheduling.sweep(WORKER, LEASE_MS, 'everything')).repaired.map(
           (text) => text.split(' ')[2],
         )
       const admin = await administrator()

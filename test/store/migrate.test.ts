@@ -2,6 +2,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { InvalidInputError, SchemaError, StoreUnavailableError } from '../../src/errors.ts'
 import { Kalends, task } from '../../src/index.ts'
 import { VERSION } from '../../src/generated/version.ts'
+import type { Database } from '../../src/store/database.ts'
 import { migrate, migrationsFor } from '../../src/store/migrate.ts'
 import { MysqlDatabase } from '../../src/store/mysql/database.ts'
 import { migrateDatabase } from '../../src/store/open.ts'
@@ -154,10 +155,17 @@ const NEXT = {
   lowestVersion: '99.2.0',
 }
 
+type Connectable = Pick<TestDatabase, 'kind' | 'url'>
+
+async function connect({ kind, url }: Connectable): Promise<Database> {
+  return kind === 'sqlite'
+    ? await SqliteDatabase.open(url.slice('sqlite:'.length))
+    : new MysqlDatabase(url, 1)
+}
+
 /** Simulates an upgrade: applies the migrations of this version and of the next one. */
-async function upgrade({ kind, url }: Pick<TestDatabase, 'kind' | 'url'>): Promise<string[]> {
-  const database =
-    kind === 'sqlite' ? await SqliteDatabase.open(url.slice('sqlite:'.length)) : new MysqlDatabase(url, 1)
+async function upgrade(to: Connectable): Promise<string[]> {
+  const database = await connect(to)
   try {
     return await migrate(database, '', () => {}, [...migrationsFor(database), NEXT])
   } finally {
@@ -178,6 +186,18 @@ eachDatabase(({ kind, fresh, bare }) => {
     onTestFinished(() => database.drop())
     return database
   }
+
+  it('the error of exclusive work is reported even if its connection is lost', async () => {
+    const database = await connect(await own())
+    onTestFinished(() => database.close())
+    const work = database.exclusively('work', async (sql) => {
+      // The server answers with an error, because the statement ends its own connection.
+      if (kind !== 'sqlite') await sql.run('KILL CONNECTION_ID()').catch(() => {})
+      throw new RangeError('the work failed')
+    })
+    await expect(work).rejects.toThrow('the work failed')
+    expect(await database.exclusively('work', (sql) => sql.rows('SELECT 1 AS one'))).toEqual([{ one: 1 }])
+  })
 
   describe('tables that need a later version', () => {
     it('tables that need a later version are rejected with that version, by open with and without migrate, and by migrate [L57]', async () => {

@@ -34,7 +34,7 @@ onEachStore((under) => {
     const marks = await under.store.scheduling.markDue(WORKER, 100, LEASE_MS)
     return under.store.scheduling.submit(WORKER, marks, decide)
   }
-  const healed = async () => (await under.store.scheduling.sweep(WORKER, LEASE_MS, 'everything')).healed
+  const repaired = async () => (await under.store.scheduling.sweep(WORKER, LEASE_MS, 'everything')).repaired
   const planOf = async (id: string) => {
     const result = await pass()
     const found = result.submissions.find((submission) => submission.id === id)
@@ -505,9 +505,9 @@ onEachStore((under) => {
       await pass()
       await under.query('DELETE FROM job')
       expect(await pass()).toMatchObject({ submissions: [] })
-      expect(await healed()).toEqual([expect.stringContaining('schedule s')])
+      expect(await repaired()).toEqual([expect.stringContaining('schedule s')])
       expect((await planOf('s')).plan).toMatchObject({ runs: [], idle: null })
-      expect(await healed()).toEqual([])
+      expect(await repaired()).toEqual([])
     })
 
     it("a schedule set to 'awaiting-finish' manually continues with its current slot, not with the time of the sweep", async () => {
@@ -515,7 +515,7 @@ onEachStore((under) => {
       const slot = await come('s', 5)
       await under.query("UPDATE periodic_task SET idle = 'awaiting-finish'")
       expect(await pass()).toMatchObject({ submissions: [] })
-      expect(await healed()).toEqual([expect.stringContaining('schedule s')])
+      expect(await repaired()).toEqual([expect.stringContaining('schedule s')])
       expect((await planOf('s')).plan).toMatchObject({ runs: [{ slot }], skips: [], idle: 'awaiting-finish' })
     })
 
@@ -523,7 +523,7 @@ onEachStore((under) => {
       await inserted()
       await come('s', 5)
       await pass()
-      expect(await healed()).toEqual([])
+      expect(await repaired()).toEqual([])
       expect(await schedule(under, 's')).toMatchObject({ idle: 'awaiting-finish' })
     })
 

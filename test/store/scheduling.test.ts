@@ -812,7 +812,7 @@ onEachStore((under) => {
       })
       await job(under, 'a', { periodic_task_id: 's', slot: '2026-01-01 00:00:00.000', state: 'running' })
       await job(under, 'b', { periodic_task_id: 's', slot: '2026-01-02 00:00:00.000', state: 'blocked' })
-      expect(await sweep()).toEqual({ healed: [], orphans: false })
+      expect(await sweep()).toEqual({ repaired: [], orphans: false })
       expect(await jobRow(under, 'b')).toMatchObject({ state: 'blocked' })
     })
 
@@ -821,9 +821,9 @@ onEachStore((under) => {
       await planned(under, 's', await ago(0), { worker: WORKER, marked: far, mark_ends: far })
       await planned(under, 'unmarked', after(await clock(under), 100 * LEASE_MS))
       await planned(under, 'without', await ago(0), { worker: WORKER, marked: null, mark_ends: far })
-      const { healed } = await sweep()
-      expect(healed).toHaveLength(1)
-      expect(healed[0]).toContain('s')
+      const { repaired } = await sweep()
+      expect(repaired).toHaveLength(1)
+      expect(repaired[0]).toContain('s')
       expect(await schedule(under, 's')).toMatchObject({ worker: null, mark_ends: null })
       expect(await schedule(under, 'without')).toMatchObject({ worker: null, mark_ends: null })
     })
@@ -833,18 +833,18 @@ onEachStore((under) => {
       await marked('earlier', `${WORKER.slice(0, WORKER.indexOf('/'))}/earlier`)
       await marked('dead', 'gone/1')
       await marked('living', 'other/1')
-      expect(await sweep('left by workers')).toEqual({ healed: [], orphans: false })
+      expect(await sweep('left by workers')).toEqual({ repaired: [], orphans: false })
       expect(await stillMarked()).toEqual(['living'])
     })
 
     it('always reports orphans', async () => {
       await register('other/1')
       await job(under, 'living', { state: 'running', worker: 'other/1' })
-      expect(await sweep()).toEqual({ healed: [], orphans: false })
+      expect(await sweep()).toEqual({ repaired: [], orphans: false })
       await marked('stale', 'gone/1')
       for (const id of ['a', 'b']) await job(under, id, { state: 'running', worker: 'gone/1' })
-      expect(await sweep('left by workers')).toEqual({ healed: [], orphans: true })
-      expect(await sweep()).toEqual({ healed: [], orphans: true })
+      expect(await sweep('left by workers')).toEqual({ repaired: [], orphans: true })
+      expect(await sweep()).toEqual({ repaired: [], orphans: true })
       expect((await under.store.executing.orphans(10)).map(({ fence }) => fence.id).toSorted()).toEqual([
         'a',
         'b',
@@ -854,7 +854,7 @@ onEachStore((under) => {
     it('does not scan the tables if restricted to lost workers', async () => {
       const far = toText(after(await clock(under), 100 * LEASE_MS))
       await planned(under, 's', await ago(0), { worker: WORKER, marked: far, mark_ends: far })
-      expect(await sweep('left by workers')).toEqual({ healed: [], orphans: false })
+      expect(await sweep('left by workers')).toEqual({ repaired: [], orphans: false })
       expect(await stillMarked()).toEqual(['s'])
     })
 
@@ -872,12 +872,12 @@ onEachStore((under) => {
           state: 'blocked',
         })
       }
-      expect((await sweep()).healed).toHaveLength(2)
+      expect((await sweep()).repaired).toHaveLength(2)
       expect(await under.query('SELECT id FROM job WHERE state = ? ORDER BY id', ['waiting'])).toEqual([
         { id: 'deleted1' },
         { id: 's1' },
       ])
-      expect(await sweep()).toEqual({ healed: [], orphans: false })
+      expect(await sweep()).toEqual({ repaired: [], orphans: false })
     })
   })
 })

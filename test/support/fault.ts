@@ -1,4 +1,4 @@
-/** A lost, duplicated or early run. scripts/test.mjs never repeats the test file, because the code is at fault. */
+/** A broken guarantee, such as a lost, duplicated or early run. scripts/test.mjs never repeats the test file, because the code is at fault. */
 export class OccurrenceFault extends Error {
   override readonly name = 'OccurrenceFault'
 }

@@ -19,7 +19,7 @@ export const LONELY: Omit<MembershipOptions, 'monotonicNow' | 'leaseMs'> = {
   },
   scheduling: {
     clearStaleMarks: () => Promise.resolve(0),
-    sweep: () => Promise.resolve({ healed: [], orphans: false }),
+    sweep: () => Promise.resolve({ repaired: [], orphans: false }),
     furthest: () => Promise.resolve({ schedules: [], now: new Date(0) }),
   },
   name: 'w',
@@ -32,7 +32,7 @@ export const LONELY: Omit<MembershipOptions, 'monotonicNow' | 'leaseMs'> = {
   onRejected: nothing,
   onRegistered: nothing,
   onDead: nothing,
-  onHealed: nothing,
+  onRepaired: nothing,
   onError: (error) => {
     throw error
   },

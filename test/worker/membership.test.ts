@@ -38,7 +38,7 @@ function alone({
   ...options
 }: Scene = {}) {
   const asked: string[] = []
-  const healed: string[] = []
+  const repaired: string[] = []
   let now = 0
   const ask = <Answer>(what: string, answer: Answer): Promise<Answer> => {
     asked.push(what)
@@ -67,13 +67,13 @@ function alone({
       clearStaleMarks: () => ask('stale marks', 0),
       sweep: (_worker: string, _leaseMs: number, extent: SweepExtent) => {
         now += extent === 'everything' ? sweepMs : 0
-        return ask(`sweep: ${extent}`, { healed: ['a mark'], orphans })
+        return ask(`sweep: ${extent}`, { repaired: ['a mark'], orphans })
       },
       furthest,
     },
     leaseMs: LEASE_MS,
     monotonicNow: () => now,
-    onHealed: (text) => void healed.push(text),
+    onRepaired: (text) => void repaired.push(text),
     ...options,
   })
   const beat = async () => {
@@ -91,15 +91,15 @@ function alone({
     return asked.filter((what) => !BEAT.has(what))
   }
   const pass = (ms: number) => void (now += ms)
-  return { membership, beat, oneLease, healed, asked, pass }
+  return { membership, beat, oneLease, repaired, asked, pass }
 }
 
 it('a lease has a few heartbeats and one full sweep', async () => {
-  const { beat, oneLease, healed } = alone()
+  const { beat, oneLease, repaired } = alone()
   await beat()
   for (let leases = 1; leases <= 7; leases += 1) {
     expect(await oneLease()).toEqual(['sweep: everything'])
-    expect(healed).toHaveLength(leases + 1)
+    expect(repaired).toHaveLength(leases + 1)
   }
 })
 

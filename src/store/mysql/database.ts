@@ -160,14 +160,22 @@ export class MysqlDatabase implements Database {
           `Another process has held the lock '${name}' for ${EXCLUSIVE_WAIT_SECONDS} s`,
         )
       }
-      try {
-        // A migration waits for locks as long as the server allows.
-        await sql.run(waitForLocks('DEFAULT'))
-        return await work(sql)
-      } finally {
+      const release = async () => {
         await sql.run(waitForLocks(this.#lockWaits.seconds))
         await sql.rows('SELECT RELEASE_LOCK(LEFT(CONCAT(DATABASE(), ?), 64))', [`:${name}`])
       }
+      let result: Result
+      try {
+        // A migration waits for locks as long as the server allows.
+        await sql.run(waitForLocks('DEFAULT'))
+        result = await work(sql)
+      } catch (error) {
+        // If the connection is lost, this fails, too, but the error of the work says more.
+        await release().catch(() => {})
+        throw error
+      }
+      await release()
+      return result
     }, null)
   }
 

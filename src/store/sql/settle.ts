@@ -64,13 +64,15 @@ async function settleAll(
   record: RecordAttempts,
 ): Promise<SettledPart> {
   const ids = attempts.map(({ fence }) => fence.id).toSorted()
-  const mayHave = new Set(attempts.flatMap(({ job, fence }) => (job?.scheduleId === null ? [] : fence.id)))
-  const before = await lockSchedulesOf(tx, [...mayHave])
+  const withSchedule = new Set(
+    attempts.flatMap(({ job, fence }) => (job?.scheduleId === null ? [] : fence.id)),
+  )
+  const before = await lockSchedulesOf(tx, [...withSchedule])
   const columns = settlingColumns(tx.dialect)
   // There are no further conditions, because SQLite might then use another index if it has statistics.
   const mine = await lockRows<SettlingRow>(tx, { table: tx.tables.job, columns, ids })
   // If jobs were given a schedule in SQL since their claim, the order of locks is reversed. Neither lock waits.
-  const late = mine.filter(({ id, schedule }) => schedule !== null && !mayHave.has(id))
+  const late = mine.filter(({ id, schedule }) => schedule !== null && !withSchedule.has(id))
   const after = await lockSchedulesOf(
     tx,
     late.map(({ id }) => id),
@@ -172,9 +174,8 @@ export async function runningAmong(tx: Context, ids: readonly string[]): Promise
 }
 
 /**
- * Locks the schedules of the jobs before the jobs. This is the only order in which locks are taken. Schedules that
- * other transactions have locked are skipped, so that an administrator's open transaction delays only the jobs of these
- * schedules.
+ * Skips schedules that other transactions have locked, so that an administrator's open transaction delays only the jobs
+ * of these schedules.
  */
 async function lockSchedulesOf(
   tx: Context,

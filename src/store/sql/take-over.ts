@@ -73,23 +73,23 @@ export async function sweep(
   const found = groupBy(await context.rows<Found>(context.dialect.union(parts), params), (row) => row.kind)
   const of = (kind: Found['kind']) => found.get(kind) ?? []
   await endMarks(context, of('stale mark'))
-  const healed: string[] = []
+  const repaired: string[] = []
   const tooFar = of('far mark')
   if ((await endMarks(context, tooFar)) > 0)
-    healed.push(`marks that would have ended too late: ${tooFar.map((row) => row.id).join(', ')}`)
+    repaired.push(`marks that would have ended too late: ${tooFar.map((row) => row.id).join(', ')}`)
   await repairEach(isolation, of('blocked job'), async (id) => {
-    if (await unblock(context, id)) healed.push(`the job ${id} was blocked by no other job`)
+    if (await unblock(context, id)) repaired.push(`the job ${id} was blocked by no other job`)
   })
   await repairEach(isolation, of('waits for nothing'), async (id) => {
     // The schedule is planned from now.
     if (await repairSchedule(context, id, waitsForNothing(tables, tables.schedule), { idle: 'NULL' }))
-      healed.push(`the schedule ${id} waited for a run whose job was deleted`)
+      repaired.push(`the schedule ${id} waited for a run whose job was deleted`)
   })
   await repairEach(isolation, of('retries nothing'), async (id) => {
     await repairSchedule(context, id, retriesNothing(tables, tables.schedule), NO_RETRY)
   })
   if (of('held').length > 0) await thaw(context)
-  return { healed, orphans: of('orphan').length > 0 }
+  return { repaired, orphans: of('orphan').length > 0 }
 }
 
 /**
