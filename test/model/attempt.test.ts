@@ -4,7 +4,12 @@ import type { AttemptEnd } from '../../src/model/settle.ts'
 
 test.each<[AttemptEnd, ReturnType<typeof storedEnd>]>([
   [{ kind: 'success', result: null }, null],
+  [{ kind: 'unstarted' }, null],
   [{ kind: 'released' }, { outcome: 'released', error: null }],
+  [
+    { kind: 'unreported', error: 'no report' },
+    { outcome: 'lost', error: 'no report' },
+  ],
   [
     { kind: 'snoozed', delayMs: 1 },
     { outcome: 'snoozed', error: null },

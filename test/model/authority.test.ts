@@ -122,6 +122,7 @@ describe('limits', () => {
     [{ priority: 6 }, 'priority', 'must be from -5 to 5 (limits.priority), got 6'],
     [{ timeout: 1001 }, 'timeout', 'must be at most 1000 ms (limits.timeout), got 1001 ms'],
     [{ retries: 3 }, 'retries', 'must be at most 2 (limits.retries), got 3'],
+    [{ retries: 'unlimited' }, 'retries', 'must be at most 2 (limits.retries), got unlimited'],
     [{ args: '"ä5678901"' }, 'args', 'must have at most 10 bytes of JSON (limits.argsBytes), got 11 bytes'],
     [{ catchUp: 11 }, 'catchUp', 'must be at most 10 for an owner with limits, got 11'],
     [{ overlap: 'allow' }, 'overlap', "must not be 'allow'"],

@@ -407,13 +407,27 @@ describe('a problem is found:', () => {
 
   test('jobs of an external queue are problems if they are not handed over or their outcome is not reported', () => {
     expect(findings({ unreported: [{ id: 'j' }] })).toMatchObject([
-      { code: 'unreported-job', problem: expect.stringContaining('1 job has been in an external queue') },
+      {
+        code: 'unreported-job',
+        problem:
+          '1 job has been in an external queue for more than an hour, and its outcome has not been reported',
+        fix: expect.stringContaining('kalends.external.finish'),
+      },
+    ])
+    expect(findings({ unreported: [{ id: 'j' }, { id: 'k' }] })).toMatchObject([
+      { problem: expect.stringMatching(/^2 jobs have been .* and their outcomes have not been reported$/) },
     ])
     expect(
       findings({ waiting: [{ task: ' q', count: 2, since: ago(90_000) }] }).filter(
         ({ code }) => code === 'unhandled-task',
       ),
-    ).toMatchObject([{ subjects: ["the external queue 'q'"] }])
+    ).toMatchObject([
+      {
+        subjects: ["the external queue 'q'"],
+        problem: expect.stringMatching(/no live worker hands jobs over to it$/),
+        fix: expect.stringContaining('start a worker with this `externalQueue`'),
+      },
+    ])
   })
 
   test('of a thousand problems of one kind, ten are listed, with the total number', () => {

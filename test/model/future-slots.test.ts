@@ -29,6 +29,18 @@ describe('a slot in the future is reported', () => {
       '2026-03-01T09:36:00.001Z',
     ],
     [
+      'the last slot of a schedule that is done but has runs left',
+      {
+        timer: 'hourly',
+        idle: 'done',
+        maxRuns: 2,
+        successes: 1,
+        ends: new Date('2026-03-02'),
+        lastSlot: new Date('2098-01-01'),
+      },
+      '2098-01-01T00:00Z',
+    ],
+    [
       'a next run of a yearly timer',
       { timer: 'yearly', nextRunAt: new Date('2028-01-01') },
       '2028-01-01T00:00Z',
@@ -58,7 +70,29 @@ describe('nothing is reported for', () => {
       'a timer that starts later',
       { timer: 'hourly', starts: new Date('2098-01-01'), nextRunAt: new Date('2098-01-01') },
     ],
+    ['a new schedule', { timer: 'hourly' }],
     ['a yearly timer', { timer: 'yearly', nextRunAt: new Date('2027-01-01') }],
+    [
+      'an `after finish` timer whose run finished while the clock was a minute ahead',
+      { timer: 'every 5min after finish', nextRunAt: new Date('2026-03-01T09:36Z') },
+    ],
+    [
+      'an `after finish` timer that has ended',
+      {
+        timer: 'every 5min after finish',
+        ends: new Date('2026-03-01T09:00Z'),
+        nextRunAt: new Date('2098-01-01'),
+      },
+    ],
+    ['a schedule that is done before its first run', { timer: '2020-01-01', idle: 'done' }],
+    [
+      'a schedule that is done after its maximum number of runs',
+      { timer: 'hourly', idle: 'done', maxRuns: 2, successes: 2, lastSlot: new Date('2098-01-01') },
+    ],
+    [
+      'a schedule that is done and whose timer is invalid',
+      { timer: 'sometimes', idle: 'done', lastSlot: new Date('2098-01-01') },
+    ],
     ['a one-off', { timer: '2098-01-01', nextRunAt: new Date('2098-01-01') }],
     [
       'an `after finish` timer with a start',

@@ -2,6 +2,7 @@
 import { describe, expect, it, test } from 'vitest'
 import {
   checkedConditions,
+  checkedFunction,
   checkedInstant,
   checkedName,
   checkedLimit,
@@ -195,4 +196,21 @@ describe('the limit of a list', () => {
     for (const limit of [1, 1000]) expect(checkedLimit(limit)).toBe(limit)
     for (const limit of [0, 1001]) refused(() => checkedLimit(limit), 'limit')
   })
+})
+
+test('the message about a number names what else is allowed', () => {
+  refused(() => checkedWhole('retries', 'x', 0, 9), 'retries', 'must be an integer between 0 and 9, got "x"')
+  refused(
+    () => checkedWhole('retries', 'x', 0, 9, 'the default', true),
+    'retries',
+    `must be an integer between 0 and 9 or 'unlimited', or null (the default), got "x"`,
+  )
+  expect(checkedWhole('retries', 'unlimited', 0, 9, 'the default', true)).toBe('unlimited')
+  refused(() => checkedWhole('retries', 'unlimited', 0, 9), 'retries', 'must be an integer')
+})
+
+test('a function is required where one is called', () => {
+  const call = () => 1
+  expect(checkedFunction('onError', call)).toBe(call)
+  refused(() => checkedFunction('onError', 'log'), 'onError', 'must be a function, got "log"')
 })

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import { ConflictError } from '../../src/errors.ts'
 import { dueAtOnce } from '../../src/model/first-run.ts'
 import { FINAL_STATES, OPEN_STATES } from '../../src/model/states.ts'
 import { cancel, type OpenJob, retry, runNow, type ScheduleToRun } from '../../src/model/manual-runs.ts'
@@ -22,6 +21,7 @@ describe('a manual run', () => {
 
   it('has the current time as its slot, or, if the last slot is later, the first instant after it', () => {
     expect(runNow(schedule(), NOW).slot).toEqual(NOW)
+    expect(runNow(schedule({ lastSlot: new Date(NOW.getTime() - 5000) }), NOW).slot).toEqual(NOW)
     const lastSlot = new Date(NOW.getTime() + 5000)
     expect(runNow(schedule({ lastSlot }), NOW).slot).toEqual(new Date(NOW.getTime() + 5001))
     expect(runNow(schedule({ lastSlot: NOW }), NOW).slot).toEqual(new Date(NOW.getTime() + 1))
@@ -40,7 +40,12 @@ describe('a manual run', () => {
 
   it('is rejected while another run is open, unless runs may overlap', () => {
     expect(() => runNow(schedule({ open: OPEN }), NOW)).toThrow(
-      expect.objectContaining({ code: 'KALENDS_CONFLICT', jobId: 'other' }),
+      expect.objectContaining({
+        code: 'KALENDS_CONFLICT',
+        jobId: 'other',
+        message:
+          "The schedule 's' cannot run now: the job other of this schedule is running; wait until it finishes, or cancel it",
+      }),
     )
     expect(() => runNow(schedule({ open: { ...OPEN, id: null } }), NOW)).toThrow('that you cannot see')
   })
@@ -59,6 +64,7 @@ describe('a retry', () => {
 
   it('is exclusive unless runs of the schedule may overlap', () => {
     expect(retry(job)).toEqual({ exclusive: true })
+    expect(retry({ ...job, state: 'cancelled' })).toEqual({ exclusive: true })
     expect(retry({ ...job, overlap: 'allow', open: OPEN })).toEqual({ exclusive: false })
     expect(retry({ ...job, scheduleId: null, overlap: null })).toEqual({ exclusive: true })
   })
@@ -69,14 +75,20 @@ describe('a retry', () => {
   })
 
   it('is rejected while another job of the schedule is open', () => {
-    expect(() => retry({ ...job, open: OPEN })).toThrow(ConflictError)
-    expect(() => retry({ ...job, overlap: null, open: OPEN })).toThrow(ConflictError)
+    expect(() => retry({ ...job, open: OPEN })).toThrow(
+      "The job j of the schedule 's' cannot run again now: the job other",
+    )
+    expect(() => retry({ ...job, overlap: null, open: OPEN })).toThrow(
+      'the job other of this schedule is running',
+    )
   })
 
   it.each([...OPEN_STATES, 'success', 'skipped'] as const)(
     'a retry of a job in the state %s is rejected',
     (state) => {
-      expect(() => retry({ ...job, state })).toThrow(ConflictError)
+      expect(() => retry({ ...job, state })).toThrow(
+        `The job j is ${state}; only a failed or cancelled job can be retried`,
+      )
     },
   )
 })
@@ -93,7 +105,9 @@ it.each([
   ['if-due', 'minutely', true],
   ['if-due', '*:*:15', true],
   ['if-due', '*:*:45', false],
+  ['if-due', '*:*:30', true],
   ['if-due', 'daily', false],
+  ['if-due', '2020-01-01', false],
   ['now', 'daily', true],
 ] as const)(
   'a new schedule with firstRun %s and the timer %s is due at once: %s',

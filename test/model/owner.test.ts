@@ -106,6 +106,7 @@ describe('the ids of an owner', () => {
 
   it('a job id is ASCII, even if the owner is not', () => {
     const zoe = { group: null, submitter: 'Zoë' }
+    expect([' a', 'a ', 'ä'].filter(isJobId)).toEqual([' a'])
     expect(chosenJobId(zoe, 'a b')).toBe('Zo%C3%AB/a b')
     expect(chosenJobId(ANY_OWNER, 'x'.repeat(NAME_LIMIT))).toHaveLength(NAME_LIMIT)
     for (const text of ['ä', '👍', 'a\u00a0b', 'e\u0301'])

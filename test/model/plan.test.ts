@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { CalendarEvent } from '../../src/calendar/index.ts'
-import { plan, planUnsubmittable, withRuns } from '../../src/model/plan.ts'
+import { plan, planEdit, planUnsubmittable, withRuns } from '../../src/model/plan.ts'
+import { NO_OPEN_JOBS } from '../../src/model/planning.ts'
 import { applied, at, edited, inserted, schedule, shown } from './plannable.ts'
 
 afterEach(() => {
@@ -103,6 +104,8 @@ describe('missed slots', () => {
   test('slots that are missed because they are more frequent than polls do not count as downtime', () => {
     const wasAway = (now: string) => plan(hourly, at(now))?.skips[0]?.wasAway
     expect(wasAway('2026-03-01T10:01:01Z')).toBe(true)
+    const sinceNine = { ...at('2026-03-01T10:00Z'), missedAfterMs: 3_600_000 }
+    expect(plan(hourly, sinceNine)?.skips[0]?.wasAway).toBe(false)
     const everySecond = schedule({ timer: '*:*:*', nextRunAt: new Date('2026-03-01T09:00Z') })
     expect(plan(everySecond, at('2026-03-01T09:00:02Z'))?.skips).toMatchObject([{ count: 2, wasAway: false }])
     expect(plan(everySecond, at('2026-03-01T09:02:02Z'))?.skips).toMatchObject([{ wasAway: true }])
@@ -292,8 +295,13 @@ describe('yields', () => {
     ['a job that waits for its first attempt', row, { waiting: 1 }],
     ['a retry and a running job', row, { ...retrying, running: 1 }],
     ['a retry and another waiting job', row, { waiting: 2, retrying: 1 }],
+    ['a blocked job that waits for no other', row, { blocked: 1 }],
   ])('%s: nothing gives way', (_, schedule, open) => {
     expect(plan(schedule, at('2026-03-01T09:00Z', open))).toMatchObject({ runs: [], yields: false })
+  })
+
+  test('without open jobs, nothing has to give way', () => {
+    expect(plan(row, at('2026-03-01T09:00Z'))).toMatchObject({ runs: [{ state: 'waiting' }], yields: false })
   })
 
   test.each(['replace', 'allow'] as const)('yielding has no effect with %s', (overlap) => {
@@ -705,6 +713,24 @@ describe('after the zone data changed', () => {
     })
   })
 
+  test('a nextrun before the first slot of the timer is for that slot [S14]', () => {
+    const early = schedule({
+      timer: 'daily',
+      starts: new Date('2026-03-01T00:00Z'),
+      nextRunAt: new Date('2026-02-28T23:00Z'),
+    })
+    expect(shown(plan(early, at('2026-02-28T23:00Z')))).toEqual({
+      runs: [],
+      skips: [],
+      next: '2026-03-01 00:00',
+    })
+  })
+
+  test('a nextrun in the middle between two slots is for the later one [S14]', () => {
+    const noon = daily('2026-03-02T12:00Z', '2026-03-01T00:00Z', 'daily')
+    expect(shown(plan(noon, at('2026-03-02T12:00Z')))).toMatchObject({ runs: [], next: '2026-03-03 00:00' })
+  })
+
   test('after an absence, each slot either runs or is counted, and none twice', () => {
     for (const [nextRunAt, lastSlot] of [
       ['2026-07-02T06:00Z', '2026-07-01T06:00Z'],
@@ -743,6 +769,14 @@ describe('after the zone data changed', () => {
     })
     const decided = { ...once, lastSlot: new Date('2026-07-02T07:30Z') }
     expect(shown(plan(decided, at('2026-07-02T08:00Z')))).toEqual({ runs: [], skips: [], next: 'done' })
+  })
+
+  test('a one-off that is edited after its time but before its run still runs, for the same slot', () => {
+    const once = schedule({ timer: '2026-03-01 09:00', nextRunAt: new Date('2026-03-01T09:00Z') })
+    const renamed = { ...once, definition: 'another task' }
+    expect(plan(renamed, at('2026-03-01T09:30Z'))).toMatchObject({ nextRunAt: once.nextRunAt, idle: null })
+    const moved = edited(once, '2026-03-01 08:00')
+    expect(plan(moved, at('2026-03-01T09:30Z'))).toMatchObject({ nextRunAt: null, idle: 'done' })
   })
 
   test('a nextrun that was set manually or counts from the end of a run is not an elapse, but still runs', () => {
@@ -917,5 +951,45 @@ describe('when the clocks change', () => {
       skips: [],
       next: '2024-04-01 00:30',
     })
+  })
+})
+
+describe('within the write that edits it', () => {
+  const now = new Date('2026-03-01T08:30Z')
+  const early = (nextRunAt: Date | null) => planEdit({ ...hourly, nextRunAt }, now, NO_OPEN_JOBS)
+
+  test('an unedited schedule is not planned, even if it is due', () => {
+    expect(planEdit(hourly, now, NO_OPEN_JOBS)).toBeNull()
+    expect(planEdit(hourly, new Date('2026-03-01T10:00Z'), NO_OPEN_JOBS)).toBeNull()
+  })
+
+  test('an edited schedule is planned from now, even if it was due', () => {
+    expect(shown(planEdit(edited(hourly, 'daily'), now, NO_OPEN_JOBS))).toMatchObject({
+      runs: [],
+      next: '2026-03-02 00:00',
+    })
+    const due = new Date('2026-03-01T09:00Z')
+    expect(shown(planEdit(edited(hourly, 'daily'), due, NO_OPEN_JOBS))).toMatchObject({ runs: [] })
+  })
+
+  test('open jobs count: a timer that starts after the finish waits for them', () => {
+    const after = edited(hourly, 'every 5min after finish')
+    expect(planEdit(after, now, NO_OPEN_JOBS)).toMatchObject({ idle: null })
+    expect(planEdit(after, now, { ...NO_OPEN_JOBS, running: 1 })).toMatchObject({ idle: 'awaiting-finish' })
+  })
+
+  test('a schedule that was manually made due is left to the scheduler, because it runs now', () => {
+    expect(early(new Date('2026-03-01T08:00Z'))).toBeNull()
+    expect(early(now)).toBeNull()
+  })
+
+  test('a nextrun in the future, or none, is planned', () => {
+    expect(early(new Date('2026-03-01T08:30:00.001Z'))).toMatchObject({ isByHand: true })
+    expect(shown(early(null))).toMatchObject({ next: '2026-03-01 09:00' })
+  })
+
+  test('a paused schedule is planned although its nextrun has passed', () => {
+    const paused = { ...hourly, enabled: false, nextRunAt: new Date('2026-03-01T08:00Z') }
+    expect(planEdit(paused, now, NO_OPEN_JOBS)).toMatchObject({ runs: [], nextRunAt: null })
   })
 })

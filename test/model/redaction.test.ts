@@ -189,6 +189,7 @@ describe('in a string that was cut before the secret was known', () => {
   test.each([
     ['x hunter2-sec… (cut, of 99 bytes)', 'x [redacted]… (cut, of 99 bytes)'],
     ['x hun… (cut, of 99 bytes)', 'x hun… (cut, of 99 bytes)'],
+    ['x hunt… (cut, of 99 bytes)', 'x [redacted]… (cut, of 99 bytes)'],
     ['x hunter2-sec', 'x hunter2-sec'],
     ['hunt… (cut, of 1 bytes) hunter2-secret', 'hunt… (cut, of 1 bytes) [redacted]'],
   ])('%s → %s', (text, shown) => {
@@ -319,4 +320,44 @@ describe('a redacted value that is sent back', () => {
     const paths = new Redaction(['args.constructor'])
     expect(() => paths.restored('args', { constructor: '[redacted]' }, {})).toThrow('is not stored')
   })
+})
+
+describe('the value to store', () => {
+  const redaction = new Redaction(['args.key', 'progress.token'])
+  const earlier = redaction.secretsOf({ progress: { token: 'old-secret' } })
+  const stored = (value: unknown, args: unknown = {}, secrets = earlier) =>
+    redaction.stored('progress', value, () => ({ args, progress: value }), secrets)
+
+  test('lacks a secret of earlier progress, which readers of the row could not recognise', () => {
+    expect(stored({ note: 'saw old-secret' })).toEqual({ note: 'saw [redacted]' })
+    expect(stored({ token: 'new-secret', note: 'saw old-secret' })).toEqual({
+      token: 'new-secret',
+      note: 'saw [redacted]',
+    })
+  })
+
+  test('is complete if readers of the row see no secret in it', () => {
+    for (const value of [
+      { note: 'harmless' },
+      { token: 'old-secret' },
+      { token: 'old-secret', note: 'old-secret' },
+    ])
+      expect(stored(value)).toBe(value)
+    const value = { note: 'saw old-secret' }
+    expect(stored(value, { key: 'old-secret' })).toBe(value)
+  })
+
+  test('is complete if the earlier secrets are unknown', () => {
+    const value = { note: 'saw old-secret' }
+    const unknown = redaction.secretsOf({ truncated: { progress: 100_000 } })
+    expect(unknown.areKnown()).toBe(false)
+    expect(stored(value, {}, unknown)).toBe(value)
+  })
+})
+
+test('text to store lacks secrets and lone surrogates, and is cut to the limit', () => {
+  const secrets = new Redaction(['args']).secretsOf({ args: 'hunter2-secret' })
+  expect(secrets.areKnown()).toBe(true)
+  expect(secrets.storable('x hunter2-secret \ud83d', 100)).toBe('x [redacted] \ufffd')
+  expect(secrets.storable('x'.repeat(100), 50)).toBe(`${'x'.repeat(27)}… (cut, of 100 bytes)`)
 })

@@ -4,11 +4,12 @@ import { SETTING_NAMES } from '../../src/model/settings.ts'
 import {
   changedSettings,
   DEFAULT_SETTINGS,
+  isGoingOn,
   settingsHash,
   stateOf,
   type StoredSchedule,
 } from '../../src/model/schedule.ts'
-import type { Idle } from '../../src/model/states.ts'
+import { type Idle, STATUSES } from '../../src/model/states.ts'
 
 const stored: StoredSchedule = {
   ...DEFAULT_SETTINGS,
@@ -97,4 +98,8 @@ describe('the hash of the settings', () => {
       expect(settingsHash({ ...schedule, [property]: 'other' }), property).not.toBe(hash)
     expect(settingsHash({ ...schedule, runCount: 1, lastJobId: 'j', nextRunAt: new Date() })).toBe(hash)
   })
+})
+
+test('a schedule goes on as long as its slots are submitted, or are only held for a time', () => {
+  expect(STATUSES.filter(isGoingOn).toSorted()).toEqual(['active', 'frozen', 'retrying'])
 })

@@ -1,6 +1,6 @@
 /** The documentation of settings, and the checks of their values. */
 import { describe, expect, it, test } from 'vitest'
-import { checkedSetting, checkedSettings } from '../../src/model/checked-settings.ts'
+import { checkedReason, checkedSetting, checkedSettings } from '../../src/model/checked-settings.ts'
 import {
   defaultsOf,
   explained,
@@ -9,6 +9,7 @@ import {
   isPolicy,
   JOB_OPTION_NAMES,
   JOB_SETTING_NAMES,
+  labelOf,
   OPTION_NAMES,
   POLICY_NAMES,
   SETTING_NAMES,
@@ -132,4 +133,26 @@ describe('the value of a setting', () => {
       expect.objectContaining({ field: 'jitter' }),
     )
   })
+})
+
+test.each([
+  ['timer', 'Timer'],
+  ['maxRuns', 'Max runs'],
+  ['retryBackoff', 'Retry backoff'],
+] as const)('the label of %s is %s', (name, label) => {
+  expect(labelOf(name)).toBe(label)
+})
+
+test.each([
+  [undefined, null],
+  [null, null],
+  ['', ''],
+  ['maintenance', 'maintenance'],
+])('the reason %j is stored as %j', (given, stored) => {
+  expect(checkedReason(given)).toBe(stored)
+})
+
+test('a reason is a string of limited length', () => {
+  for (const reason of [7, 'x'.repeat(100_000), 'a\0'])
+    expect(() => checkedReason(reason)).toThrow(expect.objectContaining({ field: 'reason' }))
 })

@@ -5,6 +5,7 @@ import {
   outcomeOf,
   retryDelayOf,
   spreadFactor,
+  withoutTexts,
 } from '../../src/model/settle.ts'
 import { DEFAULT_POLICY, type RunPolicy } from '../../src/model/task.ts'
 
@@ -172,4 +173,61 @@ describe('a job with a cancel request', () => {
       state: 'cancelled',
     })
   })
+})
+
+test('a timeout is not permanent, and the default delay depends on the timer of the schedule', () => {
+  const policy = { ...DEFAULT_POLICY, retryDelay: null }
+  const delay = (timer: string | null) =>
+    outcomeOf({ end: timeout, policy }, { attempt: 1, stopRequested: false, timer, yields: false })
+  expect(delay(null)).toMatchObject({ state: 'waiting', delayMs: 60_000 })
+  expect(delay('every 10s')).toMatchObject({ state: 'waiting', delayMs: 10_000 })
+  expect(delay('hourly')).toMatchObject({ state: 'waiting', delayMs: 60_000 })
+})
+
+test('a job fails at once if its external queue does not report the outcome', () => {
+  expect(settle({ kind: 'unreported', error: 'no report' }, 1, DEFAULT_POLICY, false)).toEqual({
+    state: 'failed',
+    reason: 'unreported',
+    error: 'no report',
+    result: null,
+  })
+})
+
+test('a job that was returned before it started waits as before, unless it was cancelled', () => {
+  expect(settle({ kind: 'unstarted' }, 1, DEFAULT_POLICY, false)).toEqual({
+    state: 'waiting',
+    delayMs: 0,
+    why: 'unstarted',
+    error: null,
+  })
+  expect(settle({ kind: 'unstarted' }, 1, DEFAULT_POLICY, true)).toMatchObject({ state: 'cancelled' })
+})
+
+describe('if the texts of an outcome cannot be stored', () => {
+  test('an error is replaced by the reason', () => {
+    expect(withoutTexts({ ...failure, delayFactor: 1.05 }, 'too long')).toEqual({
+      ...failure,
+      delayFactor: 1.05,
+      error: 'The error of the run could not be stored: too long',
+    })
+    expect(withoutTexts({ kind: 'cancelled', error: null }, 'too long')).toEqual({
+      kind: 'cancelled',
+      error: 'The error of the run could not be stored: too long',
+    })
+  })
+
+  test('a run with a result has failed, and is not repeated', () => {
+    expect(withoutTexts({ kind: 'success', result: '1' }, 'too long')).toEqual({
+      kind: 'error',
+      error: 'The result of the run could not be stored: too long',
+      permanent: true,
+    })
+  })
+
+  test.each<AttemptEnd>([{ kind: 'success', result: null }, released, { kind: 'snoozed', delayMs: 1 }])(
+    'an outcome without texts stays as it is: %o',
+    (end) => {
+      expect(withoutTexts(end, 'too long')).toBe(end)
+    },
+  )
 })

@@ -3,6 +3,7 @@ import * as z from 'zod'
 import { InvalidInputError } from '../../src/errors.ts'
 import {
   checkResult,
+  isBuiltIn,
   isBuiltInTask,
   jsonText,
   readArgs,
@@ -191,4 +192,10 @@ describe('a result', () => {
   test('can be anything if the task declares no result', async () => {
     await checkResult(task('any'), undefined)
   })
+})
+
+test('only tasks with the prefix of Kalends are handled by Kalends itself', () => {
+  expect(['kalends.retention', 'command', 'my.kalends.', 'kalends'].filter(isBuiltIn)).toEqual([
+    'kalends.retention',
+  ])
 })
