@@ -83,7 +83,7 @@ export const workersSuite: Suite = {
         ],
       },
       notes: [
-        `Each worker is a process with concurrency 10, and has run ${WARM_UP.toLocaleString('en')} jobs before. If there are more workers than cores, they share the cores.`,
+        `Each worker is a process with concurrency 10, and has already run ${WARM_UP.toLocaleString('en')} jobs. If there are more workers than cores, they share the cores.`,
       ],
     } satisfies Findings
   },

@@ -23,7 +23,7 @@ export default defineConfig({
   description: 'Periodic tasks for Node.js in your own SQL database',
   cleanUrls: true,
   markdown: {
-    // Pages contain text such as <token> at the beginning of a line, which is not HTML.
+    // Pages contain text such as <token>, which is not HTML, at the beginning of a line.
     html: false,
     languageAlias: { curl: 'sh', elapses: 'ini', errors: 'ini', normal: 'ini', offers: 'ini' },
     // Links to files outside docs lead to the repository.

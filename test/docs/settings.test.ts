@@ -80,8 +80,8 @@ function columnsTable(): string {
   })
   return `${tableOf(['column', 'option', 'takes', 'default', ''], rows)}
 
-An edit of ${listed(SETTING_NAMES.filter((name) => settingOf(name).replans === true))} plans the row again, from now.
-Jobs get a copy of ${listed(SETTING_NAMES.filter((name) => isOfJobs(name)))}.`
+Editing any of these columns plans the row again, from now: ${listed(SETTING_NAMES.filter((name) => settingOf(name).replans === true))}.
+Jobs get a copy of these: ${listed(SETTING_NAMES.filter((name) => isOfJobs(name)))}.`
 }
 
 function flagsTable(): string {
