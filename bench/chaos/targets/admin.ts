@@ -16,7 +16,7 @@ export class Admin {
   readonly #urls: readonly string[]
   #next = 0
 
-  /** @param more  URLs of the other nodes. Each connection uses a different node that responds */
+  /** @param more  URLs of the other nodes. Each new connection uses the next node that responds */
   constructor(url: string, ...more: readonly string[]) {
     this.url = url
     this.#urls = [url, ...more]
