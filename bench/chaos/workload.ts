@@ -57,7 +57,7 @@ const SLOWER = [
   '*:*:0.5/2',
   '*:*:0/4.25',
 ]
-/** Active on the nights when clocks change in Europe/Berlin, and inactive otherwise. */
+/** Most of these are due only around the time of night at which clocks change in Europe/Berlin. */
 const NIGHT = [
   '02:*:* Europe/Berlin',
   '02:*:0/2 Europe/Berlin',
@@ -80,7 +80,7 @@ const WORK: readonly Columns[] = [
 ]
 
 /**
- * @param count  the number of schedules, at least 10, not counting those of the workers
+ * @param count  the number of schedules, at least 10, not counting those of the workers and of the own queue
  * @param workers  the names of the workers
  * @param hasQueue  whether the application has its own queue
  */

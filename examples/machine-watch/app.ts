@@ -1,6 +1,6 @@
 /**
- * The application: its tasks, their handlers and their schedules. main.ts opens, starts and stops Kalends,
- * and prints what happens.
+ * The application: its tasks, their handlers and their schedules. main.ts opens, starts and stops Kalends, and
+ * prints what happens.
  */
 import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'

@@ -1,5 +1,5 @@
 /**
- * A transaction holds a single row for one to three leases. Only work that needs that row may wait for it. Some of
+ * A transaction holds a single row for one to four leases. Only work that needs that row may wait for it. Some of
  * these faults also kill the worker that the row belongs to, so that the other workers cannot take over that row.
  */
 import { setTimeout as delay } from 'node:timers/promises'
