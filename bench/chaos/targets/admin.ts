@@ -100,7 +100,7 @@ export class Admin {
 export class PrimaryAdmin extends Admin {
   readonly #primary: () => Promise<string | undefined>
 
-  /** @param primary  its URL, with the run's database; undefined if there is currently none */
+  /** @param primary  returns the URL of that server, with the run's database; undefined if there is currently none */
   constructor(url: string, primary: () => Promise<string | undefined>) {
     super(url)
     this.#primary = primary
