@@ -42,7 +42,7 @@ export async function openOnServer(
   await Kalends.migrate(url)
   const pool = createPool({
     uri: url,
-    // Session settings apply to later statements.
+    // One connection, so that session settings apply to later statements.
     connectionLimit: 1,
     dateStrings: true,
     timezone: 'Z',

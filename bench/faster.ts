@@ -1,6 +1,7 @@
 /**
  * Speeds up the creation of many rows: gives the server more memory and lets it delay flushes, then restores its
- * settings and waits until everything is on disk. Later measurements therefore run on an idle server with its original settings.
+ * settings and waits until everything is on disk. Later measurements therefore run on an idle server with its original
+ * settings.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import type { BenchDatabase } from './database.ts'
@@ -13,7 +14,7 @@ const LENT: Readonly<Record<string, number>> = {
   innodb_flush_log_at_trx_commit: 0,
 }
 const FLUSHED: Readonly<Record<string, number>> = { innodb_max_dirty_pages_pct: 0 }
-/** The number of pages that the server keeps writing in the background. */
+/** A few dirty pages always remain, because the server keeps writing in the background. */
 const FEW_PAGES = 100
 const FLUSH_WITHIN_MS = 180_000
 

@@ -27,7 +27,8 @@ export async function buildSystemdCalendar(): Promise<SystemdCalendar | string> 
   const compiler = findProgram('cc') ?? findProgram('gcc')
   if (compiler === null) return 'no C compiler on this machine'
   const library = sharedLibrary()
-  if (library === null) return "no libsystemd-shared on this machine, which has systemd's calendar code"
+  if (library === null)
+    return "libsystemd-shared, which contains systemd's calendar code, is not on this machine"
   const folder = await mkdtemp(join(tmpdir(), 'kalends-systemd-'))
   const program = join(folder, 'calendar')
   try {

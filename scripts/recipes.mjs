@@ -22,7 +22,8 @@ const all = readdirSync(RECIPES, { withFileTypes: true })
 const given = process.argv.slice(2)
 const tarball = given[0]?.endsWith('.tgz') ? given.shift() : undefined
 const unknown = given.filter((name) => !all.includes(name))
-if (unknown.length > 0) throw new Error(`No recipe ${unknown.join(', ')}; there are ${all.join(', ')}`)
+if (unknown.length > 0)
+  throw new Error(`Unknown recipe ${unknown.join(', ')}; known recipes: ${all.join(', ')}`)
 
 /** Runs npm in a folder. @throws if it fails */
 function npm(cwd, ...args) {

@@ -67,7 +67,7 @@ export const BREAKS: readonly Break[] = [
   {
     name: 'recheck',
     removes:
-      'submit checks neither that the mark is still its own nor that the schedule is still due, so a worker that was suspended between mark and submit repeats a submission that another worker has made',
+      'submit checks neither that the worker still holds the mark nor that the schedule is still due, so a worker that was suspended between mark and submit repeats a submission that another worker has made',
     mutations: [
       ANY_MARK,
       {
@@ -85,7 +85,7 @@ export const BREAKS: readonly Break[] = [
   {
     name: 'unique-key',
     removes:
-      'the table job has no unique keys, and the locks and marks that protect them are disabled, so two workers that wake at the same time both submit, as with any scheduler that reads first and then marks',
+      'the table job has no unique keys, and the locks and marks that would also prevent duplicates are disabled, so two workers that wake at the same time both submit, as with any scheduler that reads first and then marks',
     mutations: [
       ANY_MARK,
       {
@@ -224,7 +224,7 @@ export const BREAKS: readonly Break[] = [
   {
     name: 'evict',
     removes:
-      'a worker that evicts a dead worker waits until that row is unlocked and writes no heartbeats in the meantime, so all workers stop',
+      'a worker that evicts a dead worker waits until the row of the dead worker is unlocked and writes no heartbeats in the meantime, so all workers stop',
     mutations: [
       {
         file: 'worker/dead-workers.js',

@@ -9,7 +9,7 @@ import { ONLY } from './workload.ts'
  * Longer than all attempts of a job can take, and longer than the interval of the sweep that repairs manual marks.
  */
 const LIMIT_MS = 120_000
-/** Do not wait for a job that an edit has postponed by more than this. */
+/** A job that an edit has postponed by more than this is cancelled, so that the run need not wait for it. */
 const FAR_MS = 20_000
 const HANDLED: readonly string[] = ['tick', 'slow', 'hang', 'throw', 'exit', 'deaf', 'block', 'hand']
 
@@ -59,7 +59,8 @@ async function restlessRows({ query }: Target, workers: number): Promise<string[
 }
 
 /**
- * Cancels jobs whose task has no handler, and jobs far in the future, as an administrator would. Edits caused them.
+ * Cancels jobs whose task has no handler, and jobs far in the future, as an administrator would. Such jobs result from
+ * edits.
  */
 async function cancelStranded(target: Target, journal: Journal): Promise<void> {
   const now = await databaseNow(target, target.query)

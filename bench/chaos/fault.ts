@@ -60,7 +60,7 @@ export type { EditEntry, FaultEntry, PruneEntry, Reach, ScheduleEntry }
 /** Targets whose servers the harness starts and stops. */
 export const TARGETS = ['sqlite', 'mariadb', 'mysql', 'galera', 'group', 'group-multi', 'replica'] as const
 
-/** A database that a run can use, with the faults that only the owner of the server can cause. */
+/** A database that a run can use, with the faults that can be caused there. */
 export interface Target {
   readonly kind: (typeof TARGETS)[number]
   /** For display, for example 'MariaDB 10.11.19, three nodes'. */
@@ -74,9 +74,9 @@ export interface Target {
    * database is down.
    */
   query(this: void, sql: string, params?: readonly (string | number | null)[]): Promise<RowText[]>
-  /** The same in one READ COMMITTED transaction, which is retried after a deadlock. */
+  /** Executes statements in the same way, in one READ COMMITTED transaction that is retried after a deadlock. */
   transaction<Result>(work: (query: Target['query']) => Promise<Result>): Promise<Result>
-  /** The number of deadlocks that the server has counted; null if it has no counter. */
+  /** The number of deadlocks that the server has counted, minus deliberate ones; null if it has no counter. */
   deadlocks(): Promise<number | null>
   readonly faults: readonly Fault[]
   /** Why faults are missing from `faults`, by the first part of the fault name: `clock`, `disk`, `haproxy`. */

@@ -11,7 +11,7 @@ import { CANARY } from './workload.ts'
 
 /**
  * Tolerance for a machine that runs the harness, the servers and all workers. CI runs two targets at the same time on
- * two cores. [The longest delay there was 1.1 s, on Galera.]
+ * two cores; the longest delay measured there was 1.1 s, on Galera.
  */
 export const ALLOWANCE_MS = 3000
 

@@ -65,7 +65,7 @@ export function scriptOf(options: ScriptOptions): Script {
   return { plays, bursts: lengths }
 }
 
-/** Creates as many bursts as fit, with their quiet periods. Faults of the same scope run one after another. */
+/** How many bursts fit, with their quiet periods, if no more faults overlap than their scopes allow. */
 function burstsFor(drawn: readonly Fault[], { totalMs, quietMs, mostInTrouble }: ScriptOptions): number {
   const apartMs = sum(drawn, 'whole') + sum(drawn, 'single') / SINGLE_AT_ONCE
   const busyMs = LOOSENESS * Math.max(apartMs, sum(drawn, 'worker') / mostInTrouble)
@@ -81,7 +81,7 @@ function sum(faults: readonly Fault[], scope: Fault['scope']): number {
 /**
  * Distributes the faults of each scope in turn, so that no burst gets more than its share of long faults. If there are
  * faults on single rows, they get every other burst, and `whole` faults get the rest, because a fault that affects
- * everything would excuse anything that a locked row stops.
+ * everything would excuse any delay that a locked row causes.
  */
 function dealt(drawn: readonly Fault[], bursts: number): Fault[][] {
   const hands = Array.from({ length: bursts }, (): Fault[] => [])

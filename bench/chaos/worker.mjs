@@ -1,6 +1,6 @@
 /**
- * One worker of the fleet, in its own process. It is plain JavaScript, because a child process of Node.js 20 cannot run
- * TypeScript, and uses the build in dist/.
+ * One worker of the fleet, in its own process. It uses the build in dist/, and is plain JavaScript, because a child
+ * process on Node.js 20 cannot run TypeScript.
  *
  * Its settings are JSON in argv[2]: see WorkerSettings in member.ts. Its handlers append their actions to this
  * process's file, each line with one write(2), so that kill -9 cannot leave a partial line.

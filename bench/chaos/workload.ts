@@ -18,8 +18,8 @@ export const CANARY = 'canary-'
  */
 export const CANARY_CATCH_UP = 120
 /**
- * Each worker has a schedule with a slot every second that only this worker can run: `only-w1`. The schedule's task has
- * the same name.
+ * Each worker has a schedule that no other worker can run, such as `only-w1`, with a slot every second. The schedule's
+ * task has the same name.
  */
 export const ONLY = 'only-'
 /** Schedules that faults edit. */
@@ -57,7 +57,7 @@ const SLOWER = [
   '*:*:0.5/2',
   '*:*:0/4.25',
 ]
-/** Active on the nights when clocks change in Europe/Berlin, and inactive otherwise. */
+/** Most of these are due only around the time of night at which clocks change in Europe/Berlin. */
 const NIGHT = [
   '02:*:* Europe/Berlin',
   '02:*:0/2 Europe/Berlin',
@@ -80,7 +80,7 @@ const WORK: readonly Columns[] = [
 ]
 
 /**
- * @param count  the number of schedules, at least 10, not counting those of the workers
+ * @param count  the number of schedules, at least 10, not counting those of the workers and of the own queue
  * @param workers  the names of the workers
  * @param hasQueue  whether the application has its own queue
  */
@@ -208,7 +208,7 @@ function turn<Item>(items: readonly Item[], index: number): Item {
 }
 
 /**
- * Converts seconds from now to instants: `once 30` is a one-off in 30 s, and starts and ends are also given in seconds.
+ * Converts seconds from now to instants: `once 30` is a one-off in 30 s, and `starts` and `ends` are in seconds too.
  */
 function written({ id, columns }: NewSchedule, now: number): NewSchedule {
   const at = (seconds: string | number) => textOf(Math.ceil(now / 1000) * 1000 + Number(seconds) * 1000)

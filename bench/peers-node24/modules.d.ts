@@ -1,4 +1,4 @@
-/** The parts that we use of these packages, which are installed only for their measurement. */
+/** The parts that we use of the packages that are installed only to measure them. */
 declare module 'sidequest' {
   export class Job {
     run(...args: readonly never[]): unknown

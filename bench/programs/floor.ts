@@ -29,7 +29,7 @@ await program(params, async ({ url, batch, rounds }, line) => {
       )
       await connection.query(
         'UPDATE periodic_task SET nextrun = ?, last_slot = ?, planned_from = ? WHERE id IN (?)',
-        // Write the same values as the planner; otherwise the other worker would plan these rows.
+        // Write the same values as the planner; otherwise, the measured worker would plan these rows.
         [next, slot, `1|hourly|0||||${planned}`, some],
       )
       await connection.commit()

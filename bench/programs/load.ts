@@ -1,4 +1,4 @@
-/** Submits a number of no-op jobs per second, in ten portions, for the given time. */
+/** Submits the given number of no-op jobs per second for the given time, a tenth of them every 100 ms. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { Kalends, task } from 'kalends'
 import { z } from 'zod'

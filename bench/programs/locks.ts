@@ -1,4 +1,4 @@
-/** A worker that runs its own task every second and reports the start of each run. */
+/** A worker with its own task and schedules that fire every second. It reports the start of each run. */
 import { Kalends, task } from 'kalends'
 import { setTimeout as pause } from 'node:timers/promises'
 import { z } from 'zod'

@@ -1,6 +1,6 @@
 /**
- * The application: its tasks, their handlers and their schedules. All code that concerns Kalends is here; main.ts only
- * opens, prints and stops.
+ * The application: its tasks, their handlers and their schedules. main.ts opens, starts and stops Kalends, and
+ * prints what happens.
  */
 import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'

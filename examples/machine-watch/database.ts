@@ -33,7 +33,7 @@ function openSqlite(path: string): AppDatabase {
   const database = new Libsql(path, { timeout: 5 })
   return {
     async rows<Row>(sql: string, params: readonly Value[] = []) {
-      // If another connection is writing, wait outside the driver, which would block the event loop.
+      // If another connection is writing, wait here, because a wait in the driver would block the event loop.
       for (let tries = 1; ; tries += 1) {
         try {
           const statement = database.prepare(sql)

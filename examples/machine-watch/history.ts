@@ -72,7 +72,7 @@ export class History {
     )
   }
 
-  /** Deletes older measurements and ended jobs, with their logs and attempts. @returns how many rows remain */
+  /** Deletes measurements and ended jobs from before a time, with logs and attempts. @returns how many rows remain */
   async prune(before: Date): Promise<{ samples: number; jobs: number }> {
     const finished = [instantText(before)]
     await this.#database.rows('DELETE FROM machine_sample WHERE measured < ?', [before.getTime()])

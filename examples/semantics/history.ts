@@ -67,7 +67,7 @@ async function main(url: string): Promise<void> {
   const begun = Date.now()
   const kalends = await Kalends.open(url)
   const minute = new Date(Math.ceil((begun + 10_000) / 60_000) * 60_000)
-  // No run is lost, however long the schedulers are down, and however late the previous run is finished.
+  // An outage of up to 100 slots loses no run, and a run that has not finished does not hold back the next one.
   const settings = { task: 'note', catchUp: 100, overlap: 'allow' } as const
   await kalends.schedules.put('once', { ...settings, timer: at(minute) })
   await kalends.schedules.put('interval', { ...settings, timer: 'every 2s' })

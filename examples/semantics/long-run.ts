@@ -1,9 +1,9 @@
 /**
  * A calendar schedule whose runs take longer than its interval, with two workers.
  *
- * The design: all state is in table rows. Every worker polls them, and one of them runs each due schedule. Runs of a
- * schedule never overlap: a run that becomes due during another one is skipped, not queued. An administrator pauses and
- * resumes the schedule in SQL while the workers are running; the current run still finishes.
+ * The design: all state is in table rows. Every worker polls them, and each due schedule is run by one worker. Runs
+ * of a schedule never overlap: a run that becomes due during another one is skipped, not queued. An administrator
+ * pauses and resumes the schedule in SQL while the workers are running; the current run still finishes.
  *
  * In Kalends: a calendar event, `overlap: 'skip'` (the default), and `UPDATE periodic_task SET enabled = …`.
  *

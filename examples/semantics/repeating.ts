@@ -29,7 +29,7 @@ export const polling =
     })
   }
 
-/** For `kalends start`: a setup may be asynchronous, and may create schedules that then belong to users. */
+/** For `kalends start`: a setup may be asynchronous, and may create schedules that users manage afterwards. */
 export default async (kalends: Kalends): Promise<void> => {
   polling((feed) => `read ${feed}`)(kalends)
   await kalends.schedules.put('news', {

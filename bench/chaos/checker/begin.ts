@@ -24,7 +24,7 @@ export function beginOf(row: ScheduleRow): Begin {
   if (row.idle === 'awaiting-finish') return { kind: 'after run' }
   if (row.idle !== null) return { kind: 'nothing' }
   if (nextRunAt === null) return { kind: 'from now' }
-  // A decided slot is not decided again, so the slot is the time of planning.
+  // This slot was already decided, so the next slot is the time of planning.
   if (lastSlot !== null && nextRunAt <= lastSlot) return { kind: 'by hand', slot: Number.NEGATIVE_INFINITY }
   return { kind: 'at', slot: nextRunAt }
 }
@@ -35,7 +35,7 @@ export function isEdited(row: ScheduleRow): boolean {
   return planned === null || planned.definition !== row.definition || planned.run !== row.nextRunAt
 }
 
-/** When nextrun is set again, the planner drops slots that are further ahead than this. */
+/** If nextrun is set manually, the planner ignores a last_slot that is further ahead than this. */
 const AHEAD_MS = 60_000
 /** The maximum error of the harness's estimate of the database's clock. */
 const MARGIN_MS = 5000

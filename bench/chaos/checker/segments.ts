@@ -26,7 +26,7 @@ export interface Segment {
   /** The edit happened between these times, by the database's clock. */
   readonly from: number
   readonly until: number
-  /** The same, by the harness's clock. */
+  /** The time of the edit, by the harness's clock. */
   readonly host: number
   /** The row as it was before the next edit, or at the end of the run; null if unknown. */
   readonly end: ScheduleRow | null
@@ -64,7 +64,7 @@ interface Cut {
   readonly newest: JobRow | null
 }
 
-/** @param end  of the run, on the database's clock and on the harness's clock */
+/** @param end  the end of the run, by the database's clock and by the harness's clock */
 export function segmentsOf(
   course: CourseOf,
   end: { readonly at: number; readonly host: number },

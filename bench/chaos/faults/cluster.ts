@@ -15,12 +15,12 @@ const IN_STEP_MS = 1000
 const CAUSAL_READ_MS = 500
 const IN_STEP_LIMIT_MS = 240_000
 /**
- * If Galera has not readmitted a node after this time, it is restarted, as an operator would do. A node that reconnects
+ * A node that Galera has not readmitted after this time is restarted, as an operator would do. A node that reconnects
  * at the moment the others drop it may stay in its old view permanently, without a message in its log.
  */
 const TAKEN_BACK_MS = 30_000
 
-/** @param adminOf  returns an administrator on this node */
+/** @param adminOf  returns an administrator on the given node */
 export function clusterFaults(
   { nodes }: Pick<GaleraCluster, 'nodes'>,
   adminOf: (node: GaleraNode) => Admin,

@@ -133,7 +133,7 @@ async function submitAndWatch(troubled: Troubled, ground: Ground, random: Random
   // Other faults also cost attempts, so a job that should succeed may fail, but a job that should fail never succeeds.
   if (troubled.ends === 'failed' && job['state'] !== 'failed')
     return { hit, detail, trouble: `it should have failed` }
-  // On SQLite, a stalled process may hold the lock of the whole file.
+  // On SQLite, a stalled process may hold a lock on the whole file.
   return ground.target.kind === 'sqlite' ? { hit, detail } : { hit, detail, reach }
 }
 

@@ -63,7 +63,8 @@ function ofOne(name: string, weight: number, hurt: Hurt, lastsMs: number): Fault
     scope: 'worker',
     run: (ground, random) =>
       withMember(ground, random, async ({ way }) => {
-        if (way.proxy === null) return { detail: 'there is no network in between', trouble: 'no proxy' }
+        if (way.proxy === null)
+          return { detail: 'there is no network between the worker and the database', trouble: 'no proxy' }
         const ms = hurt.forMs(random, ground)
         try {
           const detail = hurt.does(way.proxy, random)

@@ -1,5 +1,5 @@
 /**
- * A transaction holds a single row for one to three leases. Only work that needs that row may wait for it. Some of
+ * A transaction holds a single row for one to four leases. Only work that needs that row may wait for it. Some of
  * these faults also kill the worker that the row belongs to, so that the other workers cannot take over that row.
  */
 import { setTimeout as delay } from 'node:timers/promises'
@@ -14,7 +14,7 @@ interface Lockable {
   /** Rows that workers may need. */
   readonly where: string
   readonly order: string
-  /** The column with the worker; null if its rows belong to no worker. */
+  /** The column with the worker; null if the rows belong to no worker. */
   readonly worker: string | null
 }
 
@@ -195,7 +195,7 @@ function reachOf(table: Lockable['table'], row: Readonly<Record<string, unknown>
   }
 }
 
-/** The rows that a worker held when it died. All of them may wait until other workers evict it. */
+/** The rows that a worker held when it died. Work on them may wait until other workers evict it. */
 async function heldBy(connection: Connection, { name }: Member): Promise<KnownReach> {
   const ids = async (query: string) => {
     const [rows] = await connection.query<RowDataPacket[]>(query, [`${name}/%`])

@@ -63,7 +63,7 @@ export interface ServerPlace {
   /** For people: 'database', 'n1'. */
   readonly name: string
   readonly admin: Admin
-  /** Bypasses all proxies and contains the workers' user, which faults shut out. */
+  /** Bypasses all proxies and signs in as the workers' user, whom some faults shut out. */
   readonly workerUrl: string
 }
 
@@ -153,7 +153,7 @@ export function serverAdminFaults(
   ]
 }
 
-/** What it affected, if not the whole database. */
+/** `hit` is what the fault affected; absent if that is the whole database. */
 type Hurt = (ground: Ground, random: Random) => Promise<Omit<FaultReport, 'hit'> & { readonly hit?: string }>
 
 function whole(name: string, weight: number, lastsMs: number, hurt: Hurt): Fault {

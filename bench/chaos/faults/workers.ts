@@ -9,7 +9,7 @@ import { reachingAll, tells, timed, withMember } from './held.ts'
 const START_MS = 2500
 
 export function workerFaults(target: Pick<Target, 'kind'>, leaseMs: number): Fault[] {
-  // A stalled process may hold the lock of the whole file.
+  // A stalled process may hold a lock on the whole file.
   const ofProcess = (fault: Fault) => (target.kind === 'sqlite' ? reachingAll(fault) : fault)
   return [
     kill('worker.kill', 12, () => 0, leaseMs),
@@ -158,7 +158,7 @@ const rollingDeploy: Fault = {
       if (report.trouble !== undefined)
         return { detail: report.detail, trouble: report.trouble, hit: 'all workers' }
     }
-    return { hit: 'all workers', detail: `one after another to the ${version} version` }
+    return { hit: 'all workers', detail: `restarted one after another with the ${version} version` }
   },
 }
 

@@ -1,4 +1,4 @@
-/** The harness's own statements. They retry for a long time, because faults affect the harness as well. */
+/** The harness's own statements. They are retried for a long time, because faults affect the harness as well. */
 import { setTimeout as delay } from 'node:timers/promises'
 import { StoreUnavailableError } from '../../../src/errors.ts'
 import type { Database, Sql, SqlValue } from '../../../src/store/database.ts'
@@ -18,7 +18,7 @@ export interface Access {
   close(): Promise<void>
 }
 
-/** @param url  of the run's private database, bypassing all proxies */
+/** @param url  the URL of the run's private database, which must bypass all proxies */
 export async function openAccess(url: string): Promise<Access> {
   const database = url.startsWith('sqlite:')
     ? await SqliteDatabase.open(url.slice('sqlite:'.length))

@@ -16,7 +16,7 @@ export class Admin {
   readonly #urls: readonly string[]
   #next = 0
 
-  /** @param more  URLs of the other nodes. Each connection uses a different node that responds */
+  /** @param more  URLs of the other nodes. Each new connection uses the next node that responds */
   constructor(url: string, ...more: readonly string[]) {
     this.url = url
     this.#urls = [url, ...more]
@@ -100,7 +100,7 @@ export class Admin {
 export class PrimaryAdmin extends Admin {
   readonly #primary: () => Promise<string | undefined>
 
-  /** @param primary  its URL, with the run's database; undefined if there is currently none */
+  /** @param primary  returns the URL of that server, with the run's database; undefined if there is currently none */
   constructor(url: string, primary: () => Promise<string | undefined>) {
     super(url)
     this.#primary = primary

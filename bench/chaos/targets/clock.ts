@@ -31,7 +31,7 @@ export class TargetClock {
   }
 
   /**
-   * Equal to the machine's clock until it is moved.
+   * Creates a clock that equals the machine's clock until it is moved.
    *
    * @param folder  the server's folder, which contains the file with the offset
    * @returns a string with the reason if clocks cannot be moved here
@@ -63,7 +63,7 @@ export class TargetClock {
     return environment(join(seen, library), join(seen, 'clock'))
   }
 
-  /** Moves the clock at once, and writes this to the journal. */
+  /** Moves the clock at once, and writes the new offset to the journal. */
   move({ journal }: Pick<Ground, 'journal'>, byMs: number): void {
     this.#offsetMs += byMs
     this.#write()
@@ -96,7 +96,7 @@ function environment(library: string, file: string): Readonly<Record<string, str
  * Removes the shared memory that libfaketime leaves for each killed process; otherwise, a later process with the same
  * id would not start.
  *
- * @param root  of the servers' chroot. Default: the root of this machine
+ * @param root  the root of the servers' chroot. Default: the root of this machine
  */
 export async function sweepSharedMemory(root = '/'): Promise<void> {
   const folder = join(root, 'dev/shm')

@@ -30,7 +30,7 @@ export interface ClusterParts {
   readonly isMariaDb: boolean
   /** The first server accepts writes when the target is opened. */
   readonly nodes: readonly ClusterNode[]
-  /** The query of the URL of all nodes: `?group=…`. */
+  /** The query part of the URL that lists all nodes, such as `?group=…`. */
   readonly query: string
   /** Additional privileges of the workers, such as `SELECT ON a.b`. */
   readonly grants: readonly string[]
@@ -108,7 +108,7 @@ export function adminOf(node: ClusterNode): Admin {
   return new Admin(databaseUrl(node))
 }
 
-/** Bypasses all proxies, as the workers' user. */
+/** A URL with the workers' user that bypasses all proxies. */
 export function workerUrl({ url }: ClusterNode): string {
   return workerUrlOf(new URL(url).host)
 }

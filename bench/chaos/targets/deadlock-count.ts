@@ -2,7 +2,7 @@
 import type { Access } from './access.ts'
 import type { RowText } from '../record.ts'
 
-/** How many counted deadlocks a kill -9 may lose. */
+/** Deadlocks that a server has counted since the last query are lost if it is killed. */
 const LOOK_EVERY_MS = 1000
 
 export class DeadlockCount {

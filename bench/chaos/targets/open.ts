@@ -42,7 +42,7 @@ export async function missingFor(kind: Target['kind']): Promise<string | null> {
 
 /**
  * @param name  the name of a private target, or a URL
- * @throws Error if it is not available, with what is missing
+ * @throws Error if it is not available; the message says what is missing
  */
 export async function openTarget(name: string, options: TargetOptions): Promise<Target> {
   const own = TARGETS.find((kind) => kind === name)

@@ -63,7 +63,7 @@ export async function openOwnServer(own: OwnServer, options: TargetOptions): Pro
     })
     open.push(() => server.stop())
     server.onOwnEnd = (log) => {
-      // Without disk space, the server would not start. The fault that frees the disk starts it.
+      // Without disk space, the server would not start. The fault starts it again after freeing the disk.
       if (disk?.isFull === true) return
       say(`${log}\n${plan.name} is being restarted`)
       server.start().catch((error: unknown) => say(String(error)))

@@ -71,7 +71,7 @@ export async function openReplica(options: TargetOptions): Promise<Target> {
   }
 }
 
-/** The target has recovered when both servers have their roles again. */
+/** The server with this role. Starting it restores both servers to their roles. */
 function processOf(pair: ReplicationPair, role: 'source' | 'replica'): ServerProcess {
   return {
     get pid() {

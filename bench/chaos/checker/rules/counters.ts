@@ -117,7 +117,7 @@ function lastOnes(evidence: Evidence, { jobs }: ScheduleEvidence, segment: Segme
     return faults
   }
   if (evidence.jobEdits.has(job.id)) return faults
-  // Both are written in one transaction, but by two statements, and the clock may go back between them.
+  // One transaction writes the job and last_run, but in two statements, and the clock may go back between them.
   const isDated = !evidence.times.isRepeated(job.submitted)
   if (isDated && Math.abs(job.submitted - (end.lastRunAt ?? 0)) > WITHIN_MS)
     faults.push(

@@ -1,4 +1,4 @@
-/** Every job has ended, with the outcome of its handler and its policy. */
+/** Every job has ended, with the outcome that its handler and its policy require. */
 import type { RunLine } from '../../record.ts'
 import { type Evidence, jobText } from '../evidence.ts'
 import type { JobRow } from '../rows.ts'
@@ -50,10 +50,10 @@ function failureFault(job: JobRow): string | null {
 /** Tasks of the fleet whose handlers do not or cannot react to their signal. */
 export const DEAF: ReadonlySet<string> = new Set(['deaf', 'block', 'exit'])
 
-/** Time between the end of a process stall and the signal to the handler. */
+/** Maximum time from the end of a process stall to the signal to the handler. */
 const TELL_MS = 1000
 
-/** A handler is signalled after its timeout, as soon as its process does anything. */
+/** A handler must be signalled after its timeout, or once its process runs again if that is later. */
 function overTime(job: JobRow, { runs, runsBy, times }: Evidence): string | null {
   const timeoutMs = Number(job.text['timeout'] ?? Number.NaN)
   if (DEAF.has(job.task) || !Number.isFinite(timeoutMs)) return null

@@ -148,8 +148,8 @@ class Stretch {
   }
 
   /**
-   * If last_slot and nextrun were moved back manually, the unique keys reject slots that were already decided, so they
-   * are passed over.
+   * If last_slot and nextrun were moved back manually, the unique keys reject slots that were already decided, so
+   * these slots are passed over.
    */
   #undecided(slot: number, course: Course): number | null {
     const { segments } = this.#schedule
@@ -282,7 +282,7 @@ function stopOf({ jobs }: ScheduleEvidence, { start, end, from }: Segment): stri
   return null
 }
 
-/** The slot of a planned nextrun: the nextrun itself, or the nearest undecided elapse if it is not an elapse. */
+/** The slot of a planned nextrun: itself if set manually or if it is an elapse, else the nearest undecided elapse. */
 function slotOf({ plannedFrom, lastSlot }: ScheduleRow, nextRunAt: number, course: Course): number | null {
   const isByHand = plannedFrom?.endsWith('|by hand') === true
   if (isByHand || course.next(nextRunAt - 1) === nextRunAt) return nextRunAt
@@ -303,7 +303,7 @@ function lastBefore(instant: number, course: Course): number | null {
   return null
 }
 
-/** The last slot that a piece counts, or a slot after the piece. */
+/** Counts as many slots from `first` as the piece has; returns the last one, or the first one after the piece. */
 function afterMany(
   first: number,
   { slot, count }: Pick<Piece, 'slot' | 'count'>,

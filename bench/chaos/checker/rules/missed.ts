@@ -54,8 +54,8 @@ function reasonFault(
 }
 
 /**
- * Each planning writes its rows in one statement: first the dropped slots, then the kept ones. It keeps catch_up slots
- * or, if catch_up is 0, at most the slot that is on time. The first run records how many were dropped.
+ * The planner writes the rows of one pass in one statement: first the dropped slots, then the kept ones. It keeps
+ * catch_up slots or, if catch_up is 0, at most the slot that is on time. The first run records how many were dropped.
  */
 function counts({ id }: ScheduleEvidence, { start, pieces }: Segment): Fault[] {
   const faults: Fault[] = []
@@ -85,7 +85,7 @@ function isWhole(schedule: string, { job, slot, isPart }: Piece): boolean {
   return !isPart && job.id === occurrenceId(schedule, new Date(slot))
 }
 
-/** @returns null if the rows do not show how many */
+/** @returns null if the rows do not show how many were dropped */
 function droppedBefore(schedule: string, pieces: readonly Piece[], index: number): number | null {
   const run = pieces[index]
   if (run === undefined) return null
@@ -95,12 +95,12 @@ function droppedBefore(schedule: string, pieces: readonly Piece[], index: number
     const { job } = before
     if (job.state === 'skipped' && job.reason === 'missed') {
       if (isWhole(schedule, before)) return job.submitted === run.job.submitted ? before.count : 0
-      // The row counts slots of several plannings, so it counts at least as many as this planning dropped.
+      // The row counts slots from several passes, so it counts at least as many as this pass dropped.
       return run.job.missed <= before.count ? run.job.missed : before.count
     }
-    // An earlier run of the same planning has recorded the dropped slots.
+    // An earlier run of the same pass has recorded the dropped slots.
     if (job.state !== 'skipped') return 0
-    // This skip is from another planning.
+    // This skip is from another pass.
     if (job.submitted !== run.job.submitted) return isWhole(schedule, before) ? 0 : null
   }
   // This is the first run of its segment. After an edit, planning starts at the time of the edit, so nothing was

@@ -1,4 +1,4 @@
-/** Schedules that two versions of the code declare differently: each slot belongs to the timer of either version. */
+/** Schedules that two versions of the code declare differently: each slot belongs to one of their timers. */
 import { timer } from '../../../../src/timer/index.ts'
 import { fleetDeclarations } from '../../declared.ts'
 import { jobText, type ScheduleEvidence } from '../evidence.ts'
