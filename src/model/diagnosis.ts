@@ -20,7 +20,7 @@ export interface DoctorInput {
   readonly schedules: readonly DoctorSchedule[]
   /** The schedules whose next run or last slot is furthest in the future. */
   readonly furthest: readonly Plannable[]
-  /** Claimable jobs by task; `since` is the time at which the first job of the task was submitted. */
+  /** Claimable jobs by task; `since` is the time at which the first of them was submitted. */
   readonly waiting: readonly { readonly task: string; readonly count: number; readonly since: Date }[]
   /** Schedules that are submitted continuously but still missed several of their last few slots. */
   readonly behind: readonly { readonly id: string }[]

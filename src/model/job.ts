@@ -2,7 +2,7 @@ import type { CLAIM_COLUMNS, JOB_COLUMNS, OCCURRENCE_COLUMNS, Values } from './c
 import type { JobSettingValues } from './settings.ts'
 import type { RunPolicy } from './task.ts'
 
-/** A job of an external queue without a `timeout` fails if its outcome is not reported within this time. */
+/** A job without a `timeout` fails if its external queue does not report the outcome within this time. */
 export const DEFAULT_REPORT_MS = 86_400_000
 
 declare const RESULT: unique symbol
@@ -44,7 +44,7 @@ export function withoutClaim(claimed: ClaimedJob): Job {
   return job
 }
 
-/** The condition for each write about a run: the job is still running, on this worker and in this claim. */
+/** The condition for each write to a running job: it is still running, on this worker and in this claim. */
 export type Fence = Pick<ClaimedJob, 'id' | 'worker' | 'claim'>
 
 export function fenceOf({ id, worker, claim }: Fence): Fence {

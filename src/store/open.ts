@@ -88,7 +88,7 @@ export async function openStores(
   }
 }
 
-/** The stores on a database whose tables exist. */
+/** The store on a database whose tables exist. */
 export function storeOn(database: Database, prefix: string): Store {
   const context = tablesContext(database, prefix)
   return {

@@ -37,7 +37,7 @@ const PASSING: ReadonlySet<number> = new Set([
   1317, 1969, 3024,
 ])
 
-/** Errors of the server's file system calls, such as 3 (a write failed) and 20 (disk full). */
+/** Numbers up to this one are errors of the server's file system calls, such as 3 (a write failed), 20 (disk full). */
 const LAST_FILE_ERROR = 99
 /** "Got error 28 from storage engine": numbers below FIRST_OF_ENGINE are errors of the operating system. */
 const ENGINE_ERROR = 1030

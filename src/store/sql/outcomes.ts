@@ -119,7 +119,7 @@ const JOB_COLUMNS = {
   error: 'long text',
 } as const
 
-/** For a promoted job (stage 1), everything except the state stays unchanged. */
+/** A promoted job (stage 1) keeps its value in this column. */
 const unlessPromoted = (column: string) => `CASE WHEN b.stage = 1 THEN t.${column} ELSE b.${column} END`
 
 const JOB_ASSIGNMENTS = {

@@ -218,7 +218,7 @@ export function attemptRecorder(): <Result>(
     if (isLocked) return
     await insertAttempts(tx, settling).catch((error: unknown) => {
       throw tx.dialect.isLockWait(error)
-        ? new AttemptsLocked('Another transaction has locked the table attempt', { cause: error })
+        ? new AttemptsLocked("Another transaction has locked the table 'attempt'", { cause: error })
         : error
     })
   }

@@ -99,7 +99,7 @@ export async function submit(
     isOfARow: (error) => !isA(error, StoreUnavailableError) || isContended(error),
   })
   const skipped: SubmitResult[] = []
-  // Started jobs must always be reported.
+  // Errors are caught here, because jobs that have started must always be reported.
   for (const { item, error } of refused)
     skipped.push(
       await skip(write, item, decide, error).catch((again: unknown) => {

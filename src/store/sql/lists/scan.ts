@@ -148,7 +148,7 @@ function sliceOf(
   }
 }
 
-/** Not a row comparison, because servers do not use an index for one. @param key  the placeholder for a key */
+/** Rows beyond a position. For a row comparison, servers would use no index. @param key  the placeholder for a key */
 function beyond(range: Range, { instant, id }: Position, key: string): Condition {
   const by = instantOf(range)
   const comparison = range.direction === 'ASC' ? '>' : '<'
