@@ -112,7 +112,7 @@ export const JOB_COLUMNS = {
   stopRequestedAt: { kind: 'instant', column: 'stop_requested', default: null, checked: 'text' },
 } as const satisfies Readonly<Record<string, OwnColumn>>
 
-/** The columns that only claims use. */
+/** The internal columns of a job. */
 export const CLAIM_COLUMNS = {
   /** Whether no other job of its schedule may run at the same time. */
   exclusive: { kind: 'flag', column: 'exclusive', default: true },
@@ -156,7 +156,7 @@ export const SCHEDULE_COLUMNS = {
   retryLimit: { kind: 'whole', column: 'retry_limit', least: 0, most: INT, default: null },
 } as const satisfies Readonly<Record<string, OwnColumn>>
 
-/** The columns that only the planner and marks use. */
+/** The internal columns of a schedule. */
 export const PLAN_COLUMNS = {
   idle: { kind: 'word', column: 'idle', values: IDLE, default: null },
   markedAt: { kind: 'instant', column: 'marked', default: null },

@@ -22,7 +22,7 @@ export interface DoctorInput {
   readonly furthest: readonly Plannable[]
   /** Claimable jobs by task; `since` is the time at which the first of them was submitted. */
   readonly waiting: readonly { readonly task: string; readonly count: number; readonly since: Date }[]
-  /** Schedules that are submitted continuously but still missed several of their last few slots. */
+  /** Schedules that missed several of their last slots, although workers submit them continuously. */
   readonly behind: readonly { readonly id: string }[]
   /** Blocked jobs that no other job blocks. */
   readonly blocked: readonly { readonly id: string; readonly schedule: string }[]

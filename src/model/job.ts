@@ -10,7 +10,7 @@ declare const RESULT: unique symbol
 /** The id of a job whose handler returns a `Result`. At run time, it is a string. */
 export type JobId<Result = unknown> = string & { readonly [RESULT]?: Result }
 
-/** A value as read back from JSON: a Date becomes text, and values that JSON cannot express are missing. */
+/** A value as read back from JSON: a Date becomes a string, and values that JSON cannot express are missing. */
 export type Stored<Value> = unknown extends Value
   ? unknown
   : Value extends { toJSON(): infer Text }

@@ -300,8 +300,8 @@ function formsOf(secret: string): string[] {
 }
 
 /**
- * The length of the longest secret, or of the longest start of a secret that is long enough, at this position; 0 if
- * there is none.
+ * How many characters to redact at this position: those of the longest secret, or of a start of a secret that is long
+ * enough; 0 if there is neither.
  *
  * @param cutAt  where the text was cut, or -1: a secret may have been cut, too
  */

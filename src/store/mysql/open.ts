@@ -8,7 +8,7 @@ import { errorNumber } from './errors.ts'
 /** Default number of connections to a host. */
 const URL_CONNECTIONS = 22
 const POOL_CONNECTIONS = 5
-/** Loops may use a connection for this long, even if the lease is shorter, so that two statements can wait for locks. */
+/** Loops may use a connection for this long, even if the lease is shorter: two statements may wait for locks. */
 const LEAST_LOOP_USE_MS = 3000
 const API_STATEMENT_MS = 5000
 /** One connection out of this many is for the API. */

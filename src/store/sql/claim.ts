@@ -195,8 +195,8 @@ const named = ({ in_group, claim_task }: Turn) => JSON.stringify([in_group, clai
  * index, so no other rows are locked.
  *
  * [Servers remove the entries of claimed jobs from the index about once a second. Until then, each claim that begins at
- * the front passes over all of them. This takes 0.55 µs per entry on MariaDB, so a claim of 200 jobs after 10,000 claimed ones
- * took 5 ms.]
+ * the front passes over all of them. This takes 0.55 µs per entry on MariaDB, so a claim of 200 jobs after 10,000
+ * claimed ones took 5 ms.]
  */
 async function lockTurns<Row>(
   tx: Context,

@@ -1,6 +1,6 @@
 /**
- * Writes the outcomes of jobs: the jobs, the blocked jobs whose turn comes next, and what the outcomes change in the
- * rows of their schedules: counters, the last error, the next retry and, where it depends on the outcome, the next run.
+ * Writes the outcomes of jobs to their rows, to the blocked jobs whose turn comes next, and to the rows of their
+ * schedules: counters, the last error, the next retry and, where it depends on the outcome, the next run.
  *
  * The rows of the schedules must be locked first, then those of the jobs. Writes are by key. The unique entry in
  * (open_key, open_turn) passes from one job to the next.
