@@ -81,7 +81,7 @@ export function checkedLimits(limits: OwnerLimits = {}) {
   }
 }
 
-/** @throws InvalidInputError unless it is a list of tasks or names without built-in tasks, which cannot be granted */
+/** @throws InvalidInputError unless `tasks` is a list of tasks or names; built-in tasks cannot be granted */
 export function checkedTasks(tasks: GrantedTasks = []): ReadonlySet<string> {
   const names: unknown = Array.isArray(tasks) ? tasks.map((one) => one?.name ?? one) : tasks
   if (!Array.isArray(names))

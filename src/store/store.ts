@@ -23,7 +23,7 @@ export interface Store {
   readonly retention: RetentionStore
   readonly freezes: FreezeStore
   readonly lists: ListStore
-  /** The state of the whole database for the doctor. Changes and locks nothing. */
+  /** Reads what the doctor evaluates. Changes and locks nothing. */
   readonly inspection: {
     schemaDrift(): Promise<SchemaDrift>
     /** Requires up-to-date tables. */

@@ -44,7 +44,7 @@ interface Place {
 export class Connections {
   readonly #options: ConnectionsOptions
   readonly #places: readonly Place[]
-  /** What is known about each connection, by the driver's object. */
+  /** What is known about each connection, keyed by the driver's object. */
   readonly #made = new WeakMap<object, Made>()
   #current = 0
   #clustered = false

@@ -27,7 +27,7 @@ import { handOverAttempts, startAttempts } from './start.ts'
 
 /** Maximum number of selections in one statement; SQLite allows 500. */
 const MAX_TURNS = 250
-/** Maximum number of jobs that one transaction holds because of a freeze; other claims wait for it. */
+/** Maximum number of jobs that one transaction holds because of a freeze, so that it stays short. */
 const HELD_AT_ONCE = 500
 const MAX_ROUNDS = 20
 

@@ -18,7 +18,7 @@ const MAX_FURTHEST = 1000
 
 /** The last slots are read for at most this many frequent schedules. */
 const MAX_FREQUENT = 100
-/** A schedule cannot keep up if at least `TOO_MANY` of its last `LAST_SLOTS` rows have missed slots. */
+/** A schedule is reported if at least `TOO_MANY` of its last `LAST_SLOTS` rows have missed slots. */
 const LAST_SLOTS = 10
 const TOO_MANY = 3
 const RECENT_MS = 60_000

@@ -141,8 +141,8 @@ async function submitAll(
   marks: readonly Mark[],
   { decide, startLimits, careful }: How,
 ): Promise<SubmitResult> {
-  // Locks schedules first, in key order, and then jobs, which is the only order in which locks are taken. Rows that an
-  // administrator's open transaction has locked are skipped; otherwise they would block the whole batch.
+  // Locks schedules first, in key order, and then jobs, as all transactions do. Rows that an administrator's open
+  // transaction has locked are skipped; otherwise they would block the whole batch.
   const rows = await lockRows<PlannableRow>(tx, {
     table: tx.tables.schedule,
     columns: plannableColumns(tx.dialect),

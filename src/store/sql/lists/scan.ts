@@ -23,8 +23,8 @@ export interface Range {
   /** The condition that the index serves: ` AND …`. */
   readonly where: Condition
   /**
-   * The range contains rows that meet one of these conditions, each of which the index serves in this order; default:
-   * all rows.
+   * The range contains only rows that meet one of these conditions, each of which the index serves in this order.
+   * Default: all rows.
    */
   readonly anyOf?: readonly Condition[] | undefined
   /** Conditions that no index serves: ` AND …`. */
