@@ -17,7 +17,7 @@ export interface OwnerLimits {
   readonly openJobs?: number | undefined
   /** Maximum size of the args of one schedule or job in bytes, as JSON in UTF-8; default 65,536. */
   readonly argsBytes?: number | undefined
-  /** The lowest and highest priority; default -100 and 0, so that no owner overtakes jobs with the default priority. */
+  /** The lowest and highest priority; default -100 and 0, so that no owner's jobs overtake jobs of priority 0. */
   readonly priority?: readonly [lowest: number, highest: number] | undefined
   /** Maximum timeout: milliseconds or a time span; default `1h`. */
   readonly timeout?: number | string | undefined
@@ -81,7 +81,7 @@ export function checkedLimits(limits: OwnerLimits = {}) {
   }
 }
 
-/** @throws InvalidInputError for anything but a list of names, and for built-in tasks, which cannot be granted */
+/** @throws InvalidInputError unless `tasks` is a list of tasks or names; built-in tasks cannot be granted */
 export function checkedTasks(tasks: GrantedTasks = []): ReadonlySet<string> {
   const names: unknown = Array.isArray(tasks) ? tasks.map((one) => one?.name ?? one) : tasks
   if (!Array.isArray(names))
@@ -109,7 +109,7 @@ export function requireTask({ tasks, builtInTasks }: Authority, name: string): v
     throw new ForbiddenError(`The task '${name}' is built in; callers of the API cannot use it`)
 }
 
-/** The limited settings of a schedule or a job. Omitted settings come from the task. */
+/** The settings of a schedule or a job to which limits apply. Omitted settings come from the task. */
 export type LimitedSettings = Partial<
   Pick<ScheduleSettings, 'priority' | 'timeout' | 'retries' | 'args' | 'overlap' | 'catchUp'>
 >
@@ -150,7 +150,7 @@ export function checkOpenJobs({ openJobs }: CheckedLimits, open: number, more: n
     )
 }
 
-/** Enough for about two days of a timer that elapses as often as allowed, and for weeks of slower timers. */
+/** Bounds on the number of elapses to check: about two days of a timer that elapses as often as allowed. */
 const MAX_ELAPSES = 20_000
 const LEAST_ELAPSES = 400
 const DAY_MS = 86_400_000

@@ -19,7 +19,7 @@ export type OwnColumn = { readonly column: string } & (
   | {
       readonly kind: 'instant'
       readonly default?: null | 'now'
-      /** People may write it, so a CHECK rejects other text. sorted: statements compare the stored value. */
+      /** People may write it, so a CHECK rejects invalid text. sorted: statements compare the stored value. */
       readonly checked?: 'text' | 'sorted'
     }
 )
@@ -112,7 +112,7 @@ export const JOB_COLUMNS = {
   stopRequestedAt: { kind: 'instant', column: 'stop_requested', default: null, checked: 'text' },
 } as const satisfies Readonly<Record<string, OwnColumn>>
 
-/** The columns that only claims use. */
+/** The internal columns of a job. */
 export const CLAIM_COLUMNS = {
   /** Whether no other job of its schedule may run at the same time. */
   exclusive: { kind: 'flag', column: 'exclusive', default: true },
@@ -156,12 +156,12 @@ export const SCHEDULE_COLUMNS = {
   retryLimit: { kind: 'whole', column: 'retry_limit', least: 0, most: INT, default: null },
 } as const satisfies Readonly<Record<string, OwnColumn>>
 
-/** The columns that only the planner and marks use. */
+/** The internal columns of a schedule. */
 export const PLAN_COLUMNS = {
   idle: { kind: 'word', column: 'idle', values: IDLE, default: null },
   markedAt: { kind: 'instant', column: 'marked', default: null },
   markEndsAt: { kind: 'instant', column: 'mark_ends', default: null },
-  /** The definition and the next run of the last planning. */
+  /** The definition and the next run, as of the last planning. */
   plannedFrom: { kind: 'text', column: 'planned_from', most: 800, default: null },
 } as const satisfies Readonly<Record<string, OwnColumn>>
 
@@ -209,7 +209,7 @@ export const QUEUE_COLUMNS = {
   queue: { kind: 'text', column: 'queue', most: QUEUE_LIMIT },
 } as const satisfies Readonly<Record<string, OwnColumn>>
 
-/** Every version of a declared set that has ever been seen. The newest is the one that was first seen last. */
+/** Every version of a declared set that has ever been seen. The newest is the one first seen most recently. */
 export const SET_COLUMNS = {
   name: { kind: 'text', column: 'name', most: NAME_LIMIT },
   hash: { kind: 'text', column: 'hash', most: 64 },

@@ -1,4 +1,4 @@
-/** Decides which due slots of a schedule become runs: overlap, max_runs and retries that give way. Pure. */
+/** Decides which due slots become runs, by the overlap policy, max_runs and retries that give way. Pure. */
 import type { DueSlots } from './due-slots.ts'
 import {
   type Circumstances,
@@ -64,7 +64,7 @@ function afterYield({ blocked }: OpenJobs): OpenJobs {
   return { ...NO_OPEN_JOBS, waiting: Math.min(1, blocked), blocked: Math.max(0, blocked - 1) }
 }
 
-/** The runs that the overlap policy allows: the newest slots, each blocked by the one before it. */
+/** The runs that the overlap policy allows, for the newest slots. Unless runs may overlap, each blocks the next. */
 function choose(
   overlap: Overlap,
   slots: readonly Date[],

@@ -1,7 +1,7 @@
 import type { Plannable } from './planning.ts'
 import type { StoredSchedule } from './schedule.ts'
 
-/** A snapshot of the whole database. All instants except `localNow` are from the database's clock. */
+/** A snapshot of what the doctor evaluates. All instants except `localNow` are from the database's clock. */
 export interface DoctorInput {
   readonly now: Date
   /** This machine's clock at the same moment. */
@@ -20,11 +20,11 @@ export interface DoctorInput {
   readonly schedules: readonly DoctorSchedule[]
   /** The schedules whose next run or last slot is furthest in the future. */
   readonly furthest: readonly Plannable[]
-  /** Claimable jobs by task; `since` is the time at which the first job of the task was submitted. */
+  /** Claimable jobs by task; `since` is the time at which the first of them was submitted. */
   readonly waiting: readonly { readonly task: string; readonly count: number; readonly since: Date }[]
-  /** Schedules that are submitted continuously but still missed several of their last few slots. */
+  /** Schedules that missed several of their last slots, although workers submit them continuously. */
   readonly behind: readonly { readonly id: string }[]
-  /** Blocked jobs that no other job blocks. */
+  /** Jobs in the state `blocked`, although no other job blocks them. */
   readonly blocked: readonly { readonly id: string; readonly schedule: string }[]
   /** Schedules that wait for a run whose job was deleted. */
   readonly endless: readonly { readonly id: string }[]

@@ -45,7 +45,7 @@ function newestSlots(event: Elapses, first: Date, last: Date, limit: number): Da
     slot = lastElapse(event, justBefore(slot))
   }
   if (newestFirst.length < limit) {
-    // Usually there is only `first`, which may have been set manually or may lie in a repeated hour.
+    // Usually, only `first` is left. It may have been set manually, or may lie in a repeated hour.
     const oldest = newestFirst.at(-1)
     newestFirst.push(...chain(event, first, oldest === undefined ? last : justBefore(oldest)).toReversed())
   }

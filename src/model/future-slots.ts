@@ -6,10 +6,10 @@ import { elapsesOf, isSetByHand } from './plan.ts'
 import type { Plannable, TimedSchedule } from './planning.ts'
 
 /**
- * The `nextrun` or `last_slot` that is further ahead than the timer can explain, by the database's clock. Null if
+ * The `nextrun` or `last_slot` that, by the database's clock, is further ahead than the timer can explain. Null if
  * there is none.
  *
- * @param schedule  its `nextRunAt` must be null if it was set manually, because it may then be any time
+ * @param schedule  with null as `nextRunAt` if that was set manually, because then any time is possible
  */
 export function slotInFuture(
   schedule: TimedSchedule & Pick<Plannable, 'nextRunAt' | 'lastSlot'>,

@@ -78,7 +78,7 @@ export function checkedWhole<Value>(
   return value
 }
 
-/** Milliseconds or a time span such as `10min`, in milliseconds. @throws InvalidInputError naming the option */
+/** Converts a time span such as `10min`, or a number, to milliseconds. @throws InvalidInputError naming the option */
 export function spanOption(
   field: string,
   value: unknown,

@@ -2,7 +2,7 @@ import type { CLAIM_COLUMNS, JOB_COLUMNS, OCCURRENCE_COLUMNS, Values } from './c
 import type { JobSettingValues } from './settings.ts'
 import type { RunPolicy } from './task.ts'
 
-/** A job of an external queue without a `timeout` fails if its outcome is not reported within this time. */
+/** A job without a `timeout` fails if its external queue does not report the outcome within this time. */
 export const DEFAULT_REPORT_MS = 86_400_000
 
 declare const RESULT: unique symbol
@@ -10,7 +10,7 @@ declare const RESULT: unique symbol
 /** The id of a job whose handler returns a `Result`. At run time, it is a string. */
 export type JobId<Result = unknown> = string & { readonly [RESULT]?: Result }
 
-/** A value as read back from JSON: a Date becomes text, and values that JSON cannot express are missing. */
+/** A value as read back from JSON: a Date becomes a string, and values that JSON cannot express are missing. */
 export type Stored<Value> = unknown extends Value
   ? unknown
   : Value extends { toJSON(): infer Text }
@@ -44,7 +44,7 @@ export function withoutClaim(claimed: ClaimedJob): Job {
   return job
 }
 
-/** The condition for each write about a run: the job is still running, on this worker and in this claim. */
+/** The condition for each write to a running job: it is still running, on this worker and in this claim. */
 export type Fence = Pick<ClaimedJob, 'id' | 'worker' | 'claim'>
 
 export function fenceOf({ id, worker, claim }: Fence): Fence {

@@ -36,7 +36,7 @@ export function runNow(schedule: ScheduleToRun, now: Date): ManualRun {
   }
 }
 
-/** Slots only increase, so that each run has a different slot. A slot from a clock that was ahead does not count. */
+/** Slots only increase, so that each run has a different slot. Slots decided while the clock was ahead do not count. */
 function slotOfNow(lastSlot: Date | null, now: Date): Date {
   if (lastSlot === null || lastSlot < now || isAhead(lastSlot, now)) return now
   return new Date(lastSlot.getTime() + 1)
@@ -55,8 +55,9 @@ export interface JobToRetry extends Pick<Job, 'id' | 'task' | 'state' | 'queue' 
 
 /**
  * @returns `exclusive`: no other job of its schedule may run at the same time. The current policy of the schedule
- *   decides; a deleted schedule submits nothing else
- * @throws ConflictError when the job is neither failed nor cancelled, or another job of its schedule is not final
+ *   decides; a deleted schedule submits no more jobs
+ * @throws ConflictError when the job is neither failed nor cancelled, belongs to an external queue, or would overlap
+ *   another job of its schedule
  */
 export function retry(job: JobToRetry): { readonly exclusive: boolean } {
   const { id, state, queue, scheduleId, overlap, open } = job
@@ -77,7 +78,7 @@ export function cancel({ state }: Pick<Job, 'state'>): 'cancel' | 'request stop'
   return state === 'running' ? 'request stop' : 'cancel'
 }
 
-/** @param refusal  the action that is refused, as the start of a sentence */
+/** @param refusal  what cannot be done now, as the start of the message */
 function openJobConflict(refusal: string, { id, state }: OpenJob): ConflictError {
   if (id === null)
     return new ConflictError(

@@ -2,8 +2,8 @@ import { createHash, randomBytes } from 'node:crypto'
 
 /**
  * The id of the job for one occurrence. It is the same wherever and whenever it is computed, so the primary key
- * guarantees at most one job. The id is a UUIDv8 (RFC 9562): the slot's Unix milliseconds in 48 bits, so that ids sort
- * by time, then bits of a SHA-256 hash of the schedule's id and the slot.
+ * guarantees at most one job. The id is a UUIDv8 (RFC 9562). Its first 48 bits are the slot's Unix milliseconds, so
+ * that ids sort by time; the rest comes from a SHA-256 hash of the schedule's id and the slot.
  */
 export function occurrenceId(scheduleId: string, slot: Date): string {
   const digest = createHash('sha256').update(`${scheduleId}\n${slot.getTime()}`).digest()
@@ -23,7 +23,7 @@ export function newJobId(now: Date): string {
   return uuid(7, unixMs, bytes)
 }
 
-/** The counter is in the last six bytes and starts in the lower half of its range, so that it cannot overflow. */
+/** The counter has six bytes and starts in the lower half of its range, so that it cannot overflow. */
 function freshBytes(): Buffer {
   const bytes = randomBytes(10)
   bytes.writeUIntBE(bytes.readUIntBE(3, 6) % 2 ** 47, 3, 6)

@@ -21,7 +21,7 @@ export const ANY_OWNER: Owner = { group: null, submitter: null }
 /** Longer prefixes are hashed, so that every owner keeps at least this much room for its own ids. */
 const LONGEST_PREFIX = NAME_LIMIT / 2
 
-/** `<submitter>/`, `<group>:/` or `<group>:<submitter>/`; empty if any owner is meant, otherwise unique. */
+/** `<submitter>/`, `<group>:/` or `<group>:<submitter>/`; empty for ANY_OWNER, otherwise unique. */
 export function prefixOf({ group, submitter }: Owner): string {
   if (group === null && submitter === null) return ''
   const name = `${group === null ? '' : `${encoded(group)}:`}${encoded(submitter ?? '')}`
@@ -59,7 +59,7 @@ export function shownId(owner: Owner, stored: string): string {
   return stored.startsWith(prefix) ? stored.slice(prefix.length) : stored
 }
 
-/** In order of likelihood: an id that the owner chose has the prefix; generated ids and the application's have none. */
+/** The possible ids, likeliest first: with the prefix if the owner chose it, without if it was generated. */
 export function storedIds(owner: Owner, shown: string): readonly string[] {
   const prefix = prefixOf(owner)
   return prefix === '' ? [shown] : [`${prefix}${shown}`, shown]
@@ -78,7 +78,7 @@ export function newId(owner: Owner, id: string): string {
   return `${prefix}${id}`
 }
 
-/** Whether a job can have the id: it must be ASCII that every database stores without padding it with blanks. */
+/** Whether a job can have the id: it must be ASCII, without a trailing blank, which servers would ignore. */
 export function isJobId(id: string): boolean {
   return /^\p{ASCII}*$/u.test(id) && !id.endsWith(' ')
 }

@@ -28,7 +28,7 @@ export const PLANNING_COLUMNS = {
 export interface Plannable extends Values<typeof PLANNING_COLUMNS> {
   readonly id: string
   readonly successes: number
-  /** All settings that determine the next run, as one text. */
+  /** All settings that determine the next run, as one string. */
   readonly definition: string
   /** The definition at the last planning; null before the first. */
   readonly plannedDefinition: string | null
@@ -97,7 +97,7 @@ export interface Circumstances {
   /** By the database's clock. */
   readonly now: Date
   readonly open: OpenJobs
-  /** A slot is on time as long as it has been due for at most this long: lease + poll interval, in milliseconds. */
+  /** A slot is on time if it has been due for at most this long: lease + poll interval, in milliseconds. */
   readonly missedAfterMs: number
   /** The periods of all freezes that apply to the schedule, from its next run on, including freezes that have ended. */
   readonly freezes?: readonly FrozenTime[]

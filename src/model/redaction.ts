@@ -29,13 +29,13 @@ export class Redaction {
       if (typeof path !== 'string' || !isPath(path))
         throw new InvalidInputError(
           'redact',
-          `paths must begin with ${ROOTS.join(', ')}, such as 'args.password', got ${shownInput(path)}`,
+          `each path must begin with one of ${ROOTS.join(', ')}, such as 'args.password', got ${shownInput(path)}`,
         )
     }
     this.#paths = paths.map((path) => path.split('.'))
   }
 
-  /** Whether anything (below the root) is hidden. Hidden values cannot be searched: a search could reveal them. */
+  /** Whether anything, or anything below `root`, is hidden. A search in hidden values could reveal them. */
   hides(root?: RedactRoot): boolean {
     return this.#paths.some(([first]) => root === undefined || first === root)
   }
@@ -167,18 +167,18 @@ const LONG_PREFIX = 64
 /** The end of a string that `shortened` has cut. */
 const CUT = /… \(cut, of \d+ bytes\)$/
 
-/** A character that occurs in secrets, and the characters that can follow it. */
+/** A node of the trie: the characters that can come next, and whether a secret ends here. */
 interface Step {
   readonly next: Map<number, Step>
   isEnd: boolean
 }
 
 /**
- * The secrets of one job. Each text is scanned once, regardless of the number of secrets, because both may come from a
- * tenant, and `replaceAll` is quadratic for strings such as `aaaa…`.
+ * The secrets of one job. Each string is scanned once, regardless of the number of secrets: strings and secrets may
+ * come from a tenant, and `replaceAll` is quadratic for strings such as `aaaa…`.
  */
 export class Secrets {
-  /** Added to the trie when there is text to search, because most jobs have none. Null if unknown or too many. */
+  /** Secrets to add to the trie once there is text to search; most jobs have none. Null if unknown or too many. */
   #waiting: string[] | null
   readonly #start: Step = { next: new Map(), isEnd: false }
   /** The number of characters in the trie; a common prefix counts once. */
@@ -188,7 +188,7 @@ export class Secrets {
     this.#waiting = waiting
   }
 
-  /** Makes each text, number and name in this value a secret. */
+  /** Makes each string, number and property name in this value a secret. */
   add(value: unknown): void {
     for (const leaf of leaves(value)) this.#waiting?.push(leaf)
     // A handler may store progress very often, so this list must not grow without limit.
@@ -224,7 +224,7 @@ export class Secrets {
     return shortened(this.hiddenInText(text).toWellFormed(), mostBytes)
   }
 
-  /** Redacts every text, number and name in a JSON value. */
+  /** Redacts secrets in every string, number and property name of a JSON value. */
   hiddenIn(value: unknown): unknown {
     if (isEmpty(this.#trie())) return value
     if (typeof value === 'string') return this.hiddenInText(value)
@@ -234,7 +234,7 @@ export class Secrets {
     return mapped(value, (item) => this.hiddenIn(item), this.shownNames(value))
   }
 
-  /** The names in an object that contain secrets, each with a different name to show instead. */
+  /** The property names that contain secrets, each with a different name to show instead. */
   shownNames(value: unknown): Map<string, string> {
     const shown = new Map<string, string>()
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return shown
@@ -300,8 +300,8 @@ function formsOf(secret: string): string[] {
 }
 
 /**
- * The length of the longest secret, or of the longest start of a secret that is long enough, at this position; 0 if
- * there is none.
+ * How many characters to redact at this position: those of the longest secret, or of a start of a secret that is long
+ * enough; 0 if there is neither.
  *
  * @param cutAt  where the text was cut, or -1: a secret may have been cut, too
  */

@@ -39,7 +39,7 @@ export const DEFAULT_SETTINGS: Omit<ScheduleSettings, 'task' | 'timer'> = {
 
 const STORED = [...SETTING_NAMES, 'declaredBy' as const].toSorted()
 
-/** `status` is computed as in the column of that name. */
+/** Computes `status` in the same way as the column of that name. */
 export function stateOf(
   schedule: Pick<StoredSchedule, 'enabled' | 'idle' | 'retryAt' | 'frozenUntil'>,
 ): Pick<Schedule, 'status' | 'waitingFor'> {

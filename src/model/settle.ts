@@ -141,7 +141,7 @@ export function retryDelayOf(
   return delayMs * Math.min(2 ** (retry - 1), LARGEST_FACTOR)
 }
 
-/** The same outcome without its result or error text. @param reason  the reason why they cannot be stored */
+/** What to store if the database rejects the result or the error text. @param reason  why it does */
 export function withoutTexts(end: AttemptEnd, reason: string): AttemptEnd {
   if ('error' in end) return { ...end, error: `The error of the run could not be stored: ${reason}` }
   if (end.kind !== 'success' || end.result === null) return end

@@ -80,7 +80,7 @@ export function task<Input = AnyArgs, Args = Input, Result = unknown>(
 /** Whether Kalends itself handles the task. */
 export const isBuiltIn = (task: string): boolean => task.startsWith('kalends.')
 
-/** A task, as plain JavaScript code may pass it. @throws InvalidInputError */
+/** Checks a task, because plain JavaScript code may pass anything. @throws InvalidInputError */
 export function checkedTask(given: unknown): Task {
   if (typeof given === 'object' && given !== null && 'name' in given && 'schema' in given)
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only `task` makes such objects
@@ -105,7 +105,7 @@ export function runPolicy(options: PolicyOptions): Partial<RunPolicy> {
   ) as Partial<RunPolicy>
 }
 
-/** The limit of args, results, progress and error texts, in bytes; see `argsLimit` of `Kalends.open`. */
+/** The default limit for args, results, progress and error texts, in bytes; see `argsLimit` of `Kalends.open`. */
 export const DEFAULT_ARGS_LIMIT = 262_144
 
 /**
@@ -155,7 +155,7 @@ function notMatching(
   )
 }
 
-/** MariaDB rejects JSON that is nested 32 levels deep, MySQL more than 100 levels, and SQLite more than 1000. */
+/** MariaDB rejects JSON with 32 or more levels of nesting, MySQL with more than 100, and SQLite with more than 1000. */
 const MAX_JSON_LEVELS = 31
 
 /**
@@ -179,7 +179,8 @@ export function jsonText(
   } catch (error) {
     throw new InvalidInputError(field, `cannot be written as JSON: ${messageOf(error)}`, { cause: error })
   }
-  if (text === undefined) throw new InvalidInputError(field, `a ${typeof value} cannot be written as JSON`)
+  if (text === undefined)
+    throw new InvalidInputError(field, `a value of type ${typeof value} cannot be written as JSON`)
   const bytes = Buffer.byteLength(text)
   if (bytes > limit) {
     throw new InvalidInputError(

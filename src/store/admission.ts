@@ -5,7 +5,7 @@
 import { OverloadedError } from '../errors.ts'
 import type { Database } from './database.ts'
 
-/** Each method of the result can throw an OverloadedError. */
+/** Statements and transactions on the result can throw an OverloadedError. */
 export function admitted(
   database: Database,
   { atOnce, waiting = 64, waitMs = 5000 }: { atOnce: number; waiting?: number; waitMs?: number },

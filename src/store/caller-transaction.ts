@@ -4,7 +4,7 @@ import type { Transaction } from './job-store.ts'
 
 type Execute = (statement: string, reads: boolean) => unknown
 
-/** The only value in a row of `select`: a JSON object in hexadecimal digits; see `Dialect.encoded`. */
+/** The only value in each row of a `select`: a JSON object in hexadecimal digits; see `Dialect.encoded`. */
 const ROW = /^7B22[\dA-F]*$/i
 /** With some options, drivers return `[{ '': { text } }]`. */
 const DEEPEST_TEXT = 3
@@ -15,7 +15,7 @@ const NEEDED =
  * Runs statements in a transaction that the application has started and will commit or roll back.
  *
  * Drivers return rows in different forms, and convert dates, numbers and characters according to their options. So each
- * row is returned as a single ASCII text, which can be found anywhere in the result.
+ * row is returned as a single ASCII string, which can be found anywhere in the result.
  *
  * @throws InvalidInputError when `transaction` cannot run statements, or when its session would store different values
  */

@@ -46,8 +46,8 @@ export type DatabaseTarget =
 export type SqlValue = string | number | null
 
 /**
- * The purpose of a connection: the loops and the heartbeat, the application's calls, or the API. Each use has its own
- * connections, so that no use waits for another.
+ * The purpose of a connection: the loops and the heartbeat, the application's calls, or the API. On a server, each use
+ * has its own connections, so that no use waits for another.
  */
 export type Use = 'loops' | 'calls' | 'api'
 
@@ -182,7 +182,7 @@ export interface Dialect {
   readonly isContended: (error: unknown) => boolean
   /** Whether a statement waited for a lock until its timeout. */
   readonly isLockWait: (error: unknown) => boolean
-  /** @throws InvalidInputError unless a transaction is open in our database, and its session stores values unchanged */
+  /** @throws InvalidInputError unless a transaction is open in our database and its session stores values unchanged */
   readonly checkTransaction?: (execute: (statement: string) => unknown) => Promise<void>
   /**
    * A token for each table, given by its quoted name; a token changes whenever its table changes. Two changes within

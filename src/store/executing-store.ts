@@ -120,7 +120,7 @@ export interface ClaimCursor {
 }
 
 export interface ExecutingStore {
-  /** Makes waiting jobs claimable once their time has come. @returns how many became claimable */
+  /** Makes waiting jobs claimable if their time has come. @returns how many became claimable */
   promoteDue(limit: number, onRefused?: OnRefused): Promise<number>
 
   /**
@@ -177,8 +177,8 @@ export interface ExecutingStore {
   ): Promise<readonly { readonly task: string; readonly queue: string }[]>
 
   /**
-   * Delays the next hand-over of refused jobs, by a longer time with each refusal. Their rows contain the reason and
-   * the time.
+   * Delays the next hand-over of refused jobs, by a longer time with each refusal. The reason and the time are stored
+   * in their rows.
    */
   postpone(refused: readonly { readonly id: string; readonly error: string }[]): Promise<void>
 
@@ -186,8 +186,8 @@ export interface ExecutingStore {
   handedOver(worker: string, claims: readonly Fence[]): Promise<Fence[]>
 
   /**
-   * Writes the outcomes of attempts whose jobs are still held by their worker. If the database rejects a result or an
-   * error text, the outcome is written without it.
+   * Writes the outcomes of attempts whose jobs are still held by their worker. If the database rejects a result, the
+   * attempt fails permanently; if it rejects an error text, the outcome is written with a different one.
    *
    * @param areOrphans  whether the attempts are orphans; `orphans` then leaves out refused attempts until their
    *   back-off ends

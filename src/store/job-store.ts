@@ -9,7 +9,7 @@ export interface NewJob extends JobSettingValues {
   /** JSON text. */
   readonly args: string
   readonly runAt: Date | null
-  /** An alternative to `runAt`: the time from now by the database's clock. */
+  /** An alternative to `runAt`: milliseconds from now, by the database's clock. */
   readonly delayMs: number | null
 }
 
@@ -68,7 +68,7 @@ export interface JobStore {
   /**
    * Finishes a job of an external queue.
    *
-   * @param times  of the run, as the queue knows them; null means the time of the hand-over and now
+   * @param times  of the run, as the queue knows them; a null start means the hand-over, and a null finish means now
    * @returns the job afterwards, and its outcome if this call wrote it; null when the job does not exist
    */
   finish(
@@ -76,7 +76,10 @@ export interface JobStore {
     decide: (job: Pick<Job, 'state' | 'queue'>) => FinishedRun | null,
     times: { readonly startedAt: Date | null; readonly finishedAt: Date | null },
   ): Promise<{ readonly job: Job; readonly settled: SettledAttempt | null } | null>
-  /** Runs a final job again from its first attempt; returns what `cancel` does. `exclusive`: alone of its schedule. */
+  /**
+   * Runs a final job again from its first attempt; returns what `cancel` does. `exclusive` means that no other job of
+   * its schedule may run at the same time.
+   */
   retry(id: string, decide: (job: JobToRetry) => { readonly exclusive: boolean }): Promise<Job | null>
   /** The number of this owner's jobs that are not final, counted up to `most`. */
   countOpen(most: number): Promise<number>

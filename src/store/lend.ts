@@ -6,7 +6,7 @@ import { CallbackError, CallbackTooSlowError, TransactionEndedError } from './ex
 export interface LenderOptions {
   readonly connection: object
   readonly isNoSavepoint: (error: unknown) => boolean
-  /** The connection may still be busy with a statement of the callback. */
+  /** Called after a timeout: the connection may still be busy with a statement of the callback. */
   readonly abandon: () => void
 }
 
@@ -35,8 +35,8 @@ export function lender(
   { connection, isNoSavepoint, abandon }: LenderOptions,
 ): Lend {
   return async (use, timeoutMs) => {
-    // The application must not use this name: a savepoint of its own with that name would hide the fact that the
-    // transaction has ended.
+    // The name is random, because another savepoint with the same name would hide the fact that the transaction has
+    // ended.
     const savepoint = `kalends_${randomBytes(8).toString('hex')}`
     await run(`SAVEPOINT ${savepoint}`)
     const used = await whileOpen(connection, use, timeoutMs)

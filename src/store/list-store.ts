@@ -178,7 +178,7 @@ export interface ListStore {
   hasRun(task: string): Promise<boolean>
   /**
    * Schedules with further runs, in parts. Without conditions, schedules whose next run is at `until` or later may be
-   * left out; `until` is read after each part. If `isLast` is false in the final part, there may be more schedules.
+   * left out; `until` is called after each part. If `isLast` is false in the final part, there may be more schedules.
    */
   timers(
     conditions: ScheduleConditions,

@@ -62,7 +62,7 @@ export async function migrate(
 }
 
 /**
- * The statements that `migrate` would run, each complete, for a deployment that runs them itself.
+ * The statements that `migrate` would run, with all values filled in, for a deployment that runs them itself.
  *
  * @param isNew  whether the schema or file of the tables does not exist yet, so nothing is read from `database`
  * @throws SchemaError when the application has a table with the name of one of Kalends' tables
@@ -128,7 +128,7 @@ async function apply(sql: Sql, dialect: Dialect, prefix: string, step: Step): Pr
   try {
     await sql.run(step.statement)
   } catch (error) {
-    // The step was applied but not recorded: the process ended in between, or another process is about to record it.
+    // The step was applied but not recorded: a process ended in between, or another process is about to record it.
     if (!dialect.schema.isAlreadyApplied(error)) throw error
   }
   await record(step.name, null)

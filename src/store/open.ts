@@ -29,9 +29,9 @@ export interface StoreOptions {
   /** Prefix for the names of all tables; default: none. */
   readonly tablePrefix?: string | undefined
   /**
-   * The database on the same server that contains the tables, such as `kalends`, so that the application's migration
-   * tools do not see them; default: the application's own database. It is created if it does not exist, unless
-   * `migrate` is false. Not for SQLite.
+   * A separate database for the tables on the same server, such as `kalends`, so that the application's migration tools
+   * do not see them; default: the application's own database. It is created if it does not exist, unless `migrate` is
+   * false. Not for SQLite.
    */
   readonly schema?: string | undefined
   /** Whether to bring the tables up to date (default), or to fail when they are out of date. */
@@ -88,7 +88,7 @@ export async function openStores(
   }
 }
 
-/** The stores on a database whose tables exist. */
+/** The store on a database whose tables exist. */
 export function storeOn(database: Database, prefix: string): Store {
   const context = tablesContext(database, prefix)
   return {

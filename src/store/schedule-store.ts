@@ -9,7 +9,7 @@ export interface NewSchedule {
   /** The stored id. */
   readonly id: string
   readonly settings: ScheduleSettings
-  /** Whether the first run is due immediately, regardless of the current time. Null if the timer plans it. */
+  /** Decides whether the first run is due immediately. Null if the timer plans it in any case. */
   readonly isDue: IsDue | null
 }
 

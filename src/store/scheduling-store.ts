@@ -116,7 +116,7 @@ export interface SchedulingStore {
   /**
    * Plans and submits marked schedules in one transaction: it commits the jobs, the next run and the end of the mark
    * together. Schedules whose marks this worker no longer holds are left out. If some schedules have many slots or
-   * jobs, the remaining ones are left for another transaction.
+   * jobs, the remaining schedules are left for another transaction.
    *
    * @param startLimits  jobs within these limits start in the same transaction, without a claim. If there are more,
    *   none starts, because the queue decides the order. By default, no job starts

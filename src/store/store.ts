@@ -23,7 +23,7 @@ export interface Store {
   readonly retention: RetentionStore
   readonly freezes: FreezeStore
   readonly lists: ListStore
-  /** The state of the whole database for the doctor. Changes and locks nothing. */
+  /** Reads what the doctor evaluates. Changes and locks nothing. */
   readonly inspection: {
     schemaDrift(): Promise<SchemaDrift>
     /** Requires up-to-date tables. */
@@ -40,7 +40,7 @@ export interface Store {
   close(): Promise<void>
 }
 
-/** The stores of one database, one for each use. One use never waits for another's connections. */
+/** The stores of one database, one for each use. On a server, no use waits for another's connections. */
 export interface Stores {
   /** For the loops, including the heartbeat. */
   readonly loops: Store
@@ -53,7 +53,7 @@ export interface Stores {
 export interface Retention {
   /** Final jobs that ended more than this many milliseconds ago are removed. */
   readonly ageMs: number
-  /** The number of the newest final jobs that are kept for each schedule. */
+  /** How many of the newest final jobs are kept for each schedule. */
   readonly perSchedule: number
 }
 
@@ -76,7 +76,7 @@ export interface FreezeStore {
    * @returns null when there is no such active freeze
    */
   end(id: string): Promise<Freeze | null>
-  /** The freezes that have not ended, by id. */
+  /** The active freezes, oldest first. */
   inForce(): Promise<Freeze[]>
   /** Releases the schedules and jobs that deleted or shortened freezes held. */
   thaw(): Promise<void>

@@ -28,7 +28,7 @@ export type Eviction = 'evicted' | 'kept' | 'locked'
 export type Heartbeat = 'written' | 'gone' | 'locked'
 
 export interface WorkerStore {
-  /** Whether one worker can lose the database while other workers keep it; false for a file on this machine. */
+  /** Whether one worker can lose access to the database while others keep it; false for a file on this machine. */
   readonly canBeCutOff: boolean
   register(worker: NewWorker): Promise<void>
   heartbeat(id: string): Promise<Heartbeat>

@@ -58,7 +58,7 @@ describe('the value at a path', () => {
 
   test.each(['password', 'args.', 'args..a', '', 'args.a.', 'argsx'])('%j is not a valid path', (path) => {
     expect(() => new Redaction([path])).toThrow(
-      "redact: paths must begin with args, result, progress, such as 'args.password'",
+      "redact: each path must begin with one of args, result, progress, such as 'args.password'",
     )
   })
 })

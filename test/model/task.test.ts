@@ -110,7 +110,9 @@ describe('args', () => {
     cycle.self = cycle
     await expect(storedArgs(task('any'), cycle)).rejects.toThrow('args: cannot be written as JSON')
     await expect(storedArgs(task('any'), cycle)).rejects.toHaveProperty('cause', expect.any(TypeError))
-    await expect(storedArgs(task('any'), () => 1)).rejects.toThrow('a function cannot be written as JSON')
+    await expect(storedArgs(task('any'), () => 1)).rejects.toThrow(
+      'a value of type function cannot be written as JSON',
+    )
     await expect(storedArgs(task('any'), { count: 1n })).rejects.toThrow(InvalidInputError)
   })
 

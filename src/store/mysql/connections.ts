@@ -44,7 +44,7 @@ interface Place {
 export class Connections {
   readonly #options: ConnectionsOptions
   readonly #places: readonly Place[]
-  /** What is known about each connection, by the driver's object. */
+  /** What is known about each connection, keyed by the driver's object. */
   readonly #made = new WeakMap<object, Made>()
   #current = 0
   #clustered = false
@@ -98,8 +98,8 @@ export class Connections {
 
   /**
    * Whether the server of this connection may still be used. Never throws. If the server's group refused a COMMIT, this
-   * distinguishes a conflict, which rolls back the transaction, from the loss of the group, after which it
-   * may be committed.
+   * distinguishes a conflict, which rolls back the transaction, from the loss of the group, after which the transaction
+   * may have been committed.
    */
   async isFit(connection: mysql.PoolConnection): Promise<boolean> {
     if (this.#made.get(connection.connection)?.isMember !== true) return true
@@ -132,7 +132,7 @@ export class Connections {
       maxIdle: this.#options.connections,
       enableKeepAlive: true,
     })
-    // This is queued on the new connection before anything else.
+    // The setup is queued on the new connection before anything else.
     pool.pool.on('connection', (connection) => {
       for (const statement of this.#options.setup) {
         connection.query(statement, (error) => {
@@ -189,7 +189,7 @@ export class Connections {
       checkGroupName(this.#options.group, group)
       made.isMember = group !== '' && (several || this.#options.group !== null)
       if (made.isMember) await checkMembership(connection)
-      // An administrator can still write to a replica, and those writes would be lost.
+      // If Kalends connects as an administrator, it can still write to a replica, but those writes would be lost.
       if (several && isOn(variables.get('read_only'))) throw new Error('it is read-only')
       if (variables.get('group_replication_single_primary_mode') === 'OFF') this.#clustered = true
       if (made.isMember) await waitForGroup(connection, variables)
@@ -244,7 +244,7 @@ function isOn(value: string | undefined): boolean {
   return value !== undefined && !/^(off|0)$/i.test(value)
 }
 
-/** A short reason that is never empty, because some system errors only have a code. */
+/** A short reason, which is never empty: some system errors have only a code. */
 function reason(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const code = 'code' in error && typeof error.code === 'string' ? error.code : ''

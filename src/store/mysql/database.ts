@@ -71,7 +71,7 @@ export class MysqlDatabase implements Database {
   readonly #longestUseMs: number
   readonly #statementLimitMs: number | null
   readonly #lockWaits: LockWaits
-  /** The times at which the work that waits for a connection began to wait, in order. */
+  /** When each piece of work that waits for a connection began to wait, in order. */
   readonly #waiting = new Set<{ readonly since: number }>()
   #server: Server | null = null
   #isClosed = false
@@ -259,7 +259,7 @@ export class MysqlDatabase implements Database {
       // The state of this connection is uncertain, so it must not be used again.
       this.#connections.drop(connection, error)
       connection = null
-      // Do not report a conflict, which would be retried, because the work may have been committed.
+      // The work may have been committed, so do not report a conflict, which would be retried.
       throw unavailable(
         isRefused ? new NotInGroupError('the server lost its group', { cause: error }) : error,
       )

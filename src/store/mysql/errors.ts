@@ -19,8 +19,8 @@ const HOST_FAILED: ReadonlySet<number> = new Set([
   1047,
   // read-only option or mode; 1665: binlog_format=STATEMENT rejects writes at READ COMMITTED
   1290, 1665, 1836,
-  // group replication: the member has left its group (3100), waited in vain (3781 to 3783, 3797, 3798), is not ONLINE
-  // (3796) or is stopping (3799)
+  // group replication: the member has left its group (3100), timed out while waiting (3781 to 3783, 3797, 3798), is not
+  // ONLINE (3796) or is stopping (3799)
   3100,
   3781, 3782, 3783, 3796, 3797, 3798, 3799,
 ])
@@ -37,7 +37,7 @@ const PASSING: ReadonlySet<number> = new Set([
   1317, 1969, 3024,
 ])
 
-/** Errors of the server's file system calls, such as 3 (a write failed) and 20 (disk full). */
+/** Numbers up to this one are errors of the server's file system calls, such as 3 (a write failed), 20 (disk full). */
 const LAST_FILE_ERROR = 99
 /** "Got error 28 from storage engine": numbers below FIRST_OF_ENGINE are errors of the operating system. */
 const ENGINE_ERROR = 1030

@@ -68,7 +68,7 @@ async function membershipOf(connection: mysql.PoolConnection): Promise<Membershi
   } catch (error) {
     if (errorNumber(error) !== DENIED) throw error
     throw new NotInGroupError(
-      'the user may not read the state of its replication group: ' +
+      'the user may not read the state of the replication group: ' +
         'GRANT SELECT ON performance_schema.replication_group_members TO the user',
       { cause: error },
     )

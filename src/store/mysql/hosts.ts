@@ -32,7 +32,7 @@ export function groupOf(url: string): string | null {
   throw refused(`'group' is not a UUID; write the value of the server's group_replication_group_name`)
 }
 
-/** For a host to provide a usable connection: `?connectTimeout=<ms>`, or null. @throws InvalidInputError */
+/** The time for a host to provide a usable connection: `?connectTimeout=<ms>`, or null. @throws InvalidInputError */
 export function connectTimeoutOf(url: string): number | null {
   const text = optionOf(url, 'connectTimeout')
   if (text === null) return null

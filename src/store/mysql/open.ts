@@ -8,7 +8,7 @@ import { errorNumber } from './errors.ts'
 /** Default number of connections to a host. */
 const URL_CONNECTIONS = 22
 const POOL_CONNECTIONS = 5
-/** If the lease is short, loops may use a connection for longer than it, so that two statements can wait for a lock. */
+/** Loops may use a connection for this long, even if the lease is shorter: two statements may wait for locks. */
 const LEAST_LOOP_USE_MS = 3000
 const API_STATEMENT_MS = 5000
 /** One connection out of this many is for the API. */
@@ -17,7 +17,7 @@ const API_SHARE = 10
 const NO_DATABASE = 1049
 const NO_RIGHTS = 1044
 
-/** @throws InvalidInputError for an invalid target, before it connects; StoreUnavailableError, SchemaError */
+/** @throws InvalidInputError for an invalid target, before connecting; StoreUnavailableError, SchemaError */
 export async function openMysql(
   target: string | MysqlTarget,
   { longestUseMs, connections, schema, createsSchema = false }: OpenOptions,
@@ -40,8 +40,8 @@ export async function openMysql(
   const close = async () => {
     await Promise.all([loops, calls, api].map((database) => database.close()))
   }
-  // Connect now, so that a server that accepts only some of the connections is not noticed later. Wait for both pools:
-  // a pool that is closed while it connects would report a different error.
+  // Connect now, to find out at once whether the server accepts both pools. Wait for both: a pool that is closed while
+  // it connects would report a different error.
   const connected = await Promise.allSettled([loops.connect(), calls.connect()])
   const failed = connected.find((end) => end.status === 'rejected')
   if (failed !== undefined) {

@@ -1,6 +1,6 @@
 /**
  * The session variables that change what statements write or read. Our own sessions are set up with the values that
- * Kalends needs. In a transaction of the application, no variables can be set, so unsuitable values are rejected.
+ * Kalends needs. In a transaction of the application, Kalends changes no variables, but rejects unsuitable values.
  *
  * The time zone is not included, because no statement depends on it.
  */
@@ -25,7 +25,7 @@ const OWN = [
   ', SESSION collation_connection = utf8mb4_bin',
   // Rows beyond the limit would look as if they did not exist.
   ', SESSION sql_select_limit = 18446744073709551615',
-  // These reject statements that the server considers large.
+  // Otherwise, the server could reject statements that it considers unsafe or large.
   ', SESSION sql_safe_updates = 0, SESSION sql_big_selects = 1',
   // Otherwise, `id IS NULL` would find the last row that was inserted.
   ', SESSION sql_auto_is_null = 0',
@@ -72,8 +72,8 @@ const AUTOCOMMIT = 2
 const DEEPEST_VALUE = 4
 
 /**
- * A transaction may set its clock to the time at which it began, and servers may stall. A smaller difference does not
- * matter for a single job.
+ * A smaller difference is accepted: a transaction may set its clock to the time at which it began, servers may stall,
+ * and for a single job the difference does not matter.
  */
 const CLOCK_OFF_SECONDS = 60
 
@@ -89,7 +89,7 @@ interface TransactionState {
  * @param database  the database that Kalends uses, or null if its statements name it
  * @param state  the result of TRANSACTION_STATE; an application's function may return anything
  * @param status  the result of TRANSACTION_STATUS; likewise
- * @throws InvalidInputError if there is no transaction of this database, or the session could store other values
+ * @throws InvalidInputError if no transaction of this database is open, or if the session could store other values
  */
 export function checkTransaction(database: string | null, state: unknown, status: unknown): void {
   const open = statusIn(status)
@@ -104,7 +104,7 @@ export function checkTransaction(database: string | null, state: unknown, status
   if ((found.secondsOff ?? 0) >= CLOCK_OFF_SECONDS)
     throw new InvalidInputError(
       'tx',
-      `the session of the transaction has timestamp = a time that is ${found.secondsOff} s off, so the database would store a wrong time: run SET SESSION timestamp = DEFAULT before the transaction begins`,
+      `the timestamp of the transaction's session is ${found.secondsOff} s off, so the database would store a wrong time: run SET SESSION timestamp = DEFAULT before the transaction begins`,
     )
   if (!isSafeMode(found.sql_mode)) throw unfit('sql_mode', found.sql_mode, "'STRICT_TRANS_TABLES'")
   if (found.unique_checks === 0) throw unfit('unique_checks', 0, '1')

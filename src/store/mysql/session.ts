@@ -42,7 +42,7 @@ export function session(
     // The server would close the connection, which looks like an outage.
     if (statement.length >= packetLimit) {
       throw new RangeError(
-        `A statement of ${statement.length} bytes is more than the server's max_allowed_packet of ${packetLimit}`,
+        `A statement of ${statement.length} bytes exceeds the server's max_allowed_packet of ${packetLimit}`,
       )
     }
     // Overrides the URL's options.

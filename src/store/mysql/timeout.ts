@@ -2,7 +2,7 @@
 import { Duplex } from 'node:stream'
 import type mysql from 'mysql2/promise'
 
-/** This is the driver's own code, because the driver copies an error's code but not its class. */
+/** A code that the driver also uses. It identifies the error, because the driver copies the code but not the class. */
 const SILENT = 'ETIMEDOUT'
 
 /** After the timeout, everything that waits for the connection fails. @param timeoutMs  null means no limit */

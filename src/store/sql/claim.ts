@@ -27,7 +27,7 @@ import { handOverAttempts, startAttempts } from './start.ts'
 
 /** Maximum number of selections in one statement; SQLite allows 500. */
 const MAX_TURNS = 250
-/** Maximum number of jobs that one transaction holds because of a freeze; other claims wait for it. */
+/** Maximum number of jobs that one transaction holds because of a freeze, so that it stays short. */
 const HELD_AT_ONCE = 500
 const MAX_ROUNDS = 20
 
@@ -195,8 +195,8 @@ const named = ({ in_group, claim_task }: Turn) => JSON.stringify([in_group, clai
  * index, so no other rows are locked.
  *
  * [Servers remove the entries of claimed jobs from the index about once a second. Until then, each claim that begins at
- * the front passes over all of them. This takes 0.55 µs per entry on MariaDB, so a claim of 200 jobs after 10,000 took
- * 5 ms.]
+ * the front passes over all of them. This takes 0.55 µs per entry on MariaDB, so a claim of 200 jobs after 10,000
+ * claimed ones took 5 ms.]
  */
 async function lockTurns<Row>(
   tx: Context,

@@ -212,7 +212,7 @@ function runAtOf(dialect: Dialect, { runAt, delayMs }: NewJob): Condition {
   return delayMs === null ? parameter(runAt && toText(runAt)) : { text: dialect.nowPlus(delayMs), params: [] }
 }
 
-/** Locks the schedule, then the job. This is the only order in which locks are taken. */
+/** Locks the schedule, then the job: the order in which all transactions take locks. */
 async function lockWithSchedule(
   tx: Context,
   owner: Owner,

@@ -1,6 +1,6 @@
 /**
- * The jobs of a schedule that are not final: reads them before the schedule is planned, and cancels or fails those that
- * the plan replaces.
+ * Reads the non-final jobs of schedules before the schedules are planned, and cancels or fails the jobs that the plans
+ * replace.
  *
  * The rows of the schedules must be locked. Jobs are found through the index on (open_key, open_turn), then locked by
  * key, because locks through another index could deadlock with those of a claim.
@@ -101,7 +101,7 @@ export async function openJobs(
   return countStates(open)
 }
 
-/** The schedules of those jobs that have not ended in the meantime. */
+/** The schedules of those jobs that are still open. */
 async function stillOpen(tx: Context, jobs: readonly OpenJob[]): Promise<ReadonlySet<string>> {
   if (jobs.length === 0) return new Set()
   const rows = await tx.rows<{ schedule: string }>(
@@ -176,7 +176,7 @@ export async function yieldRetries(
     tx,
     jobs.map((row) => ({ row, outcome })),
     schedules,
-    // The plan has already decided the next run, and then writes `last_error` again.
+    // The plan has already decided the next run, and `last_error` is written again with it.
     { next: () => null },
   )
 }

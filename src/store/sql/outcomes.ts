@@ -1,6 +1,6 @@
 /**
- * Writes the outcomes of jobs: the jobs, the blocked jobs whose turn comes next, and what the outcomes change in the
- * rows of their schedules: counters, the last error, the next retry and, where it depends on the outcome, the next run.
+ * Writes the outcomes of jobs to their rows, to the blocked jobs whose turn comes next, and to the rows of their
+ * schedules: counters, the last error, the next retry and, where it depends on the outcome, the next run.
  *
  * The rows of the schedules must be locked first, then those of the jobs. Writes are by key. The unique entry in
  * (open_key, open_turn) passes from one job to the next.
@@ -119,7 +119,7 @@ const JOB_COLUMNS = {
   error: 'long text',
 } as const
 
-/** For a promoted job (stage 1), everything except the state stays unchanged. */
+/** A promoted job (stage 1) keeps its value in this column. */
 const unlessPromoted = (column: string) => `CASE WHEN b.stage = 1 THEN t.${column} ELSE b.${column} END`
 
 const JOB_ASSIGNMENTS = {

@@ -1,4 +1,4 @@
-/** Makes waiting jobs claimable when they are due. Locks only these jobs, through the index on `due_at` or by key. */
+/** Makes due waiting jobs claimable. Locks only these jobs, through the index on `due_at` or by key. */
 import type { ExecutingStore } from '../executing-store.ts'
 import { integerLiteral } from '../literals.ts'
 import { lockIds, updateRows } from './by-key.ts'

@@ -33,7 +33,7 @@ const PLANNABLE = {
 }
 const SCHEDULE = { ...SETTINGS, ...SCHEDULE_COLUMNS, idle: PLAN_COLUMNS.idle }
 const JOB = { ...OCCURRENCE_COLUMNS, ...JOB_SETTINGS, ...JOB_COLUMNS }
-/** The other columns are empty or are written by the claim, and each column costs the driver time. */
+/** What a claim reads. Other columns are empty or written by the claim, and each column costs the driver time. */
 const STARTABLE = {
   ...OCCURRENCE_COLUMNS,
   ...JOB_SETTINGS,

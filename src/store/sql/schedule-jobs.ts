@@ -1,5 +1,5 @@
 /**
- * The jobs and skips of planned schedules: inserts them, unless they exist or are merged into the previous skip.
+ * Inserts the jobs and skips of planned schedules, unless they exist or are merged into the previous skip.
  *
  * The rows of the schedules must be locked. A unique index on (schedule, slot) prevents a second job for a slot; the
  * unique index on (open_key, open_turn) prevents a second job that runs or waits.
@@ -165,7 +165,7 @@ const SCHEDULE_JOB = {
   schedule: 'schedule id',
   slot: 'instant',
   missed: 'integer',
-  /** Of the run; null for a skip. */
+  /** The number of the run; null for a skip. */
   number: 'integer',
   state: 'text',
   reason: 'text',

@@ -31,7 +31,7 @@ export async function settle(
   const recorded = attemptRecorder()
   const write = (some: readonly UnsettledAttempt[]) =>
     recorded((record) =>
-      // If a job was manually reopened after the next job was selected, it is the reopened job's turn.
+      // Runs again if a job was manually reopened after the next job was selected: the reopened job comes first.
       context.transactionOnKeys((tx) => settleAll(tx, some, record)),
     )
   const items = attempts.map((attempt) => ({ id: attempt.fence.id, attempt }))
@@ -69,7 +69,7 @@ async function settleAll(
   )
   const before = await lockSchedulesOf(tx, [...withSchedule])
   const columns = settlingColumns(tx.dialect)
-  // There are no further conditions, because SQLite might then use another index if it has statistics.
+  // With further conditions, SQLite might use another index if it has statistics.
   const mine = await lockRows<SettlingRow>(tx, { table: tx.tables.job, columns, ids })
   // If jobs were given a schedule in SQL since their claim, the order of locks is reversed. Neither lock waits.
   const late = mine.filter(({ id, schedule }) => schedule !== null && !withSchedule.has(id))
@@ -218,7 +218,7 @@ export function attemptRecorder(): <Result>(
     if (isLocked) return
     await insertAttempts(tx, settling).catch((error: unknown) => {
       throw tx.dialect.isLockWait(error)
-        ? new AttemptsLocked('Another transaction has locked the table attempt', { cause: error })
+        ? new AttemptsLocked("Another transaction has locked the table 'attempt'", { cause: error })
         : error
     })
   }

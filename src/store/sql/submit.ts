@@ -99,7 +99,7 @@ export async function submit(
     isOfARow: (error) => !isA(error, StoreUnavailableError) || isContended(error),
   })
   const skipped: SubmitResult[] = []
-  // Started jobs must always be reported.
+  // Errors are caught here, because jobs that have started must always be reported.
   for (const { item, error } of refused)
     skipped.push(
       await skip(write, item, decide, error).catch((again: unknown) => {
@@ -141,8 +141,8 @@ async function submitAll(
   marks: readonly Mark[],
   { decide, startLimits, careful }: How,
 ): Promise<SubmitResult> {
-  // Locks schedules first, in key order, and then jobs, which is the only order in which locks are taken. Rows that an
-  // administrator's open transaction has locked are skipped; otherwise they would block the whole batch.
+  // Locks schedules first, in key order, and then jobs, as all transactions do. Rows that an administrator's open
+  // transaction has locked are skipped; otherwise they would block the whole batch.
   const rows = await lockRows<PlannableRow>(tx, {
     table: tx.tables.schedule,
     columns: plannableColumns(tx.dialect),

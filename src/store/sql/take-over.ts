@@ -2,8 +2,8 @@
  * Finds rows that crashes and manual edits leave behind, and repairs each row if it has not changed in the meantime.
  *
  * Reads use the indexes on wake_at (marks), on the state (running and blocked jobs), and on held_by (jobs that wait for
- * a freeze or a report). Locks are by key, with SKIP LOCKED, so a row that another transaction has locked is left to a
- * later sweep.
+ * the end of a freeze or for a report). Locks are by key, with SKIP LOCKED, so a row that another transaction has
+ * locked is left to a later sweep.
  */
 import { spanWords } from '../../duration.ts'
 import { DEFAULT_REPORT_MS, fenceOf } from '../../model/job.ts'
@@ -242,7 +242,7 @@ export async function held(context: TablesContext, worker: string): Promise<Unse
   }))
 }
 
-/** @param isolation  the isolation of `settle` for orphans */
+/** @param isolation  the one with which `settle` writes orphans */
 export async function orphans(
   context: Context,
   isolation: Isolation,

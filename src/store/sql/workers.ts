@@ -38,7 +38,7 @@ export function workerStore(context: TablesContext): WorkerStore {
           return 'gone'
         })
       } catch (error) {
-        // While its row is locked, no other worker can evict this one; while the row is missing, one may have.
+        // While its row is locked, no other worker can evict this one; if the row is missing, one may already have.
         if (dialect.isLockWait(error) && !isMissing) return 'locked'
         throw error
       }

@@ -28,13 +28,12 @@ import { admitted } from '../admission.ts'
 
 /**
  * Maximum time for which one attempt to lock blocks the event loop. [Several connections of this process may wait at
- * once. With 5 ms each, they kept the transaction that has the lock from its next statement: six stores that opened a
- * new file at the same time took up to 30 s on a busy machine. Without a timeout, processes wait longer for each
- * other; with 1 ms, the slowest per cent of the transactions of eight competing processes took a quarter longer than
- * with 5 ms.]
+ * once. With 5 ms each, they delayed the next statement of the transaction that held the lock: six stores that opened a
+ * new file at the same time took up to 30 s on a busy machine. Without a timeout, processes wait longer for each other;
+ * with 1 ms, the slowest 1 % of the transactions of eight competing processes took a quarter longer than with 5 ms.]
  */
 const BUSY_TIMEOUT_MS = 1
-/** For how long locking is attempted. */
+/** How long to keep trying to lock. */
 const LOCK_TIMEOUT_MS = 30_000
 const MAX_STATEMENTS = 300
 
@@ -90,7 +89,7 @@ export class SqliteDatabase implements Database {
     return database
   }
 
-  /** The same connection for another use. `Turns` decides which use is next. Closing this database closes both. */
+  /** The same connection for another use. `Turns` decides which use is next. Closing either one closes both. */
   beside(use: Use): SqliteDatabase {
     return new SqliteDatabase(this.#connection, this.dialect, this.#checkFile, this.#turns, use)
   }
@@ -199,12 +198,12 @@ function unavailable(error: unknown): StoreUnavailableError {
 /** If the application waits for a call to Kalends inside its own transaction, each waits for the other. */
 function locked(error: unknown): StoreUnavailableError {
   return new StoreUnavailableError(
-    `The database file was locked for ${LOCK_TIMEOUT_MS / 1000} s: another connection holds a write transaction. If it is one of this process, pass it as tx, or end it before the call`,
+    `The database file was locked for ${LOCK_TIMEOUT_MS / 1000} s: another connection holds a write transaction. If it belongs to this process, pass it as tx, or end it before the call`,
     { cause: error },
   )
 }
 
-/** Rejects objects, which untyped code may pass, because the driver would crash the process. @throws RangeError */
+/** Rejects objects, which untyped code may pass and for which the driver would crash the process. @throws RangeError */
 function bindable(params: readonly unknown[]): readonly unknown[] {
   for (const value of params)
     if (value !== null && typeof value !== 'string' && typeof value !== 'number')

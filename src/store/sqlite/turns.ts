@@ -2,9 +2,9 @@
  * Decides which use gets the single connection next. The loops come before the application's calls, and both come
  * before the API.
  *
- * The driver is synchronous, and continuations run as microtasks. So the event loop runs once between two turns, and
- * timers, sockets and signals wait for at most one turn. This setImmediate also works in tests that replace the global
- * timers.
+ * The driver is synchronous, and continuations run as microtasks. Each turn therefore begins in a setImmediate, so that
+ * timers, sockets and signals wait for at most one turn. The imported setImmediate also works in tests that replace the
+ * global timers.
  */
 import { setImmediate } from 'node:timers'
 import type { Use } from '../database.ts'

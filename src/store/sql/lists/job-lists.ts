@@ -15,7 +15,7 @@ import { countBy, firstRows, groupsIn } from './scan.ts'
 
 /** This many of the oldest jobs of a task show whether the task was ever claimed. */
 const MAX_FIRST = 100
-/** Errors are grouped by this many of their first characters. */
+/** Failures show this many of the first characters of their errors. */
 const ERROR_START = 500
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS

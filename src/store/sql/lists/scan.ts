@@ -23,8 +23,8 @@ export interface Range {
   /** The condition that the index serves: ` AND …`. */
   readonly where: Condition
   /**
-   * The range contains rows that meet one of these conditions, each of which the index serves in this order; default:
-   * all rows.
+   * The range contains only rows that meet one of these conditions, each of which the index serves in this order.
+   * Default: all rows.
    */
   readonly anyOf?: readonly Condition[] | undefined
   /** Conditions that no index serves: ` AND …`. */
@@ -148,7 +148,7 @@ function sliceOf(
   }
 }
 
-/** Not a row comparison, because servers do not use an index for one. @param key  the placeholder for a key */
+/** Rows beyond a position. For a row comparison, servers would use no index. @param key  the placeholder for a key */
 function beyond(range: Range, { instant, id }: Position, key: string): Condition {
   const by = instantOf(range)
   const comparison = range.direction === 'ASC' ? '>' : '<'

@@ -50,7 +50,7 @@ export function scheduleLists(context: TablesContext, owner: Owner): ScheduleLis
     )
   /**
    * The same schedules in order of the next run. Marked schedules come first, because their wake_at changes. Frozen
-   * schedules are a range of their own, because they have slots before wake_at.
+   * schedules are a separate range, because they have slots before wake_at.
    */
   const inOrder = (): Range[] => {
     const inWakeOrder: Range = {
