@@ -145,7 +145,7 @@ export const SETTINGS = {
     description:
       'Maximum number of runs for slots that are due at the same time, for example after downtime: the newest slots run. With 0, only a slot that is on time runs',
   },
-  /** Delays all runs of the schedule by the same part of this time: milliseconds or a time span; default 0. */
+  /** Delays all runs of the schedule by the same fraction of this time: milliseconds or a time span; default 0. */
   jitter: {
     kind: 'span',
     column: 'jitter',
@@ -153,7 +153,7 @@ export const SETTINGS = {
     most: INT,
     default: 0,
     replans: true,
-    description: 'Delays all runs of the schedule by the same part of this time',
+    description: 'Delays all runs of the schedule by the same fraction of this time',
   },
   /** No slot before this time. */
   starts: {

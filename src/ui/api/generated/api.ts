@@ -696,7 +696,7 @@ export interface components {
             overlap?: "skip" | "queue-one" | "replace" | "allow";
             /** @description Maximum number of runs for slots that are due at the same time, for example after downtime: the newest slots run. With 0, only a slot that is on time runs; default 1 */
             catchUp?: number;
-            /** @description Delays all runs of the schedule by the same part of this time: milliseconds or a time span; default 0 */
+            /** @description Delays all runs of the schedule by the same fraction of this time: milliseconds or a time span; default 0 */
             jitter?: number | string;
             starts?: string | null;
             ends?: string | null;
@@ -748,7 +748,7 @@ export interface components {
             overlap?: "skip" | "queue-one" | "replace" | "allow";
             /** @description Maximum number of runs for slots that are due at the same time, for example after downtime: the newest slots run. With 0, only a slot that is on time runs; default 1 */
             catchUp?: number;
-            /** @description Delays all runs of the schedule by the same part of this time: milliseconds or a time span; default 0 */
+            /** @description Delays all runs of the schedule by the same fraction of this time: milliseconds or a time span; default 0 */
             jitter?: number | string;
             starts?: string | null;
             ends?: string | null;
@@ -840,7 +840,7 @@ export interface components {
             overlap?: "skip" | "queue-one" | "replace" | "allow";
             /** @description Maximum number of runs for slots that are due at the same time, for example after downtime: the newest slots run. With 0, only a slot that is on time runs; default 1 */
             catchUp?: number;
-            /** @description Delays all runs of the schedule by the same part of this time: milliseconds or a time span; default 0 */
+            /** @description Delays all runs of the schedule by the same fraction of this time: milliseconds or a time span; default 0 */
             jitter?: number | string;
             starts?: string | null;
             ends?: string | null;
@@ -894,7 +894,7 @@ export interface components {
             overlap?: "skip" | "queue-one" | "replace" | "allow";
             /** @description Maximum number of runs for slots that are due at the same time, for example after downtime: the newest slots run. With 0, only a slot that is on time runs; default 1 */
             catchUp?: number;
-            /** @description Delays all runs of the schedule by the same part of this time: milliseconds or a time span; default 0 */
+            /** @description Delays all runs of the schedule by the same fraction of this time: milliseconds or a time span; default 0 */
             jitter?: number | string;
             starts?: string | null;
             ends?: string | null;

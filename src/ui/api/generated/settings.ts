@@ -9,7 +9,7 @@ export const FIELDS = [
   {"name":"summary","kind":"text","label":"Summary","help":"The purpose of the schedule","default":null},
   {"name":"overlap","kind":"choice","label":"Overlap","help":"What happens to a slot while an earlier job of the schedule is unfinished","default":"skip","values":{"skip":"skip the slot","queue-one":"queue one job behind the earlier one","replace":"replace the earlier job","allow":"run alongside the earlier job"}},
   {"name":"catchUp","kind":"whole","label":"Catch up","help":"Maximum number of runs for slots that are due at the same time, for example after downtime: the newest slots run. With 0, only a slot that is on time runs","default":1},
-  {"name":"jitter","kind":"span","label":"Jitter","help":"Delays all runs of the schedule by the same part of this time","default":0},
+  {"name":"jitter","kind":"span","label":"Jitter","help":"Delays all runs of the schedule by the same fraction of this time","default":0},
   {"name":"starts","kind":"instant","label":"Starts","help":"No slot before this time","default":null},
   {"name":"ends","kind":"instant","label":"Ends","help":"No slot after this time","default":null},
   {"name":"maxRuns","kind":"whole","label":"Max runs","help":"Number of successful runs after which the schedule is done","otherwise":"no limit","default":null},
