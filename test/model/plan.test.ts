@@ -309,7 +309,7 @@ describe('yields', () => {
     expect(skipped).toMatchObject({ runs: [], skips: [{ reason: 'overlap' }], yields: true })
   })
 
-  test('nothing yields to a slot that max_runs skips or that cannot be submitted', () => {
+  test('nothing yields to a slot that is skipped because of max_runs or cannot be submitted', () => {
     const used = { ...row, maxRuns: 1, successes: 1 }
     expect(plan(used, at('2026-03-01T09:00Z', retrying))).toMatchObject({ runs: [], yields: false })
     const planned = plan(row, at('2026-03-01T09:00Z', retrying))
@@ -817,7 +817,7 @@ describe('a nextrun set manually', () => {
 })
 
 describe('a timer that cannot be planned', () => {
-  test('a schedule with an unreadable timer is invalid, keeps the error and affects nothing else until it is edited [S8, L17]', () => {
+  test('a schedule with an unreadable timer stays invalid until it is edited, keeps the error and affects nothing else [S8, L17]', () => {
     const row = edited(hourly, 'hurly')
     const planned = plan(row, at('2026-03-01T09:00Z'))
     expect(planned).toMatchObject({ runs: [], skips: [], nextRunAt: null, idle: 'invalid' })

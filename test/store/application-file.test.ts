@@ -96,7 +96,7 @@ test('a call during a write transaction of the application waits without blockin
   let turns = 0
   const ticking = setInterval(() => {
     turns += 1
-    // The wait may end, because the event loop has run several times.
+    // The event loop has run several times, so the wait may now time out.
     if (turns === 3) clock.mockReturnValue(started + 31_000)
   }, 1)
   onTestFinished(() => clearInterval(ticking))

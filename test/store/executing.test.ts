@@ -98,7 +98,7 @@ onEachStore((under) => {
       expect(await claim(1)).toEqual([])
     })
 
-    it('a claim takes only tasks that this worker handles [L28]', async () => {
+    it('takes only jobs of tasks that this worker handles [L28]', async () => {
       await under.store.jobs.submit([
         newJob('a', { task: 'Task' }),
         newJob('b', { task: 'other' }),
@@ -321,7 +321,7 @@ onEachStore((under) => {
       expect((await under.store.jobs.get('j'))?.progress).toEqual({ text: ODD })
     })
 
-    it('if the database fails during a batch, the remaining progress is left to write again', async () => {
+    it('if the database fails during a batch, the remaining progress is returned, to be written again', async () => {
       await under.store.jobs.submit(['j', 'k', 'l', 'm'].map((id) => newJob(id)))
       await claim(4)
       const store = await failingBetweenHalves()

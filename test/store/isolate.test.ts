@@ -70,7 +70,7 @@ describe('rejected rows', () => {
     expect(tries).toHaveLength(1 + 2 * 9)
   })
 
-  it('several rejected rows only cause further tries of the other rows', async () => {
+  it('several rejected rows cost only further tries, and all other rows are written', async () => {
     const { refused, write } = table()
     for (const id of ['3', '4', '300']) refused.add(id)
     const end = await outcome(isolation(), many(512), write)

@@ -135,7 +135,7 @@ onEachStore((under) => {
     expect(cursor).toEqual({ turns: [], hasLeftOut: true })
   })
 
-  it('many jobs can be left out, even of several tasks in one group', async () => {
+  it('many jobs can be left out, even if they belong to several tasks in one group', async () => {
     const { store } = await recorded()
     const tasks = Array.from({ length: 8 }, (_, index) => `task${index}`)
     for (const task of tasks) await job(under, `good ${task}`, { task })

@@ -223,7 +223,7 @@ onEachStore((under) => {
       expect(ids(await mark())).toEqual(['s'])
     })
 
-    it('continues behind given marks with schedules that are due at the same time, or otherwise with later ones', async () => {
+    it('after given marks, continues with schedules that are due at the same time, or with later ones if there are none', async () => {
       const past = await ago(60_000)
       const times = { a: 0, b: 0, c: 0, d: 10, e: 20, f: 30 }
       for (const [id, ms] of Object.entries(times)) await planned(under, id, after(past, ms))
@@ -231,7 +231,7 @@ onEachStore((under) => {
         await under.store.scheduling.markDue(WORKER, limit, LEASE_MS, marks)
       const first = await behind(2, [])
       expect(ids(first)).toEqual(['a', 'b'])
-      // These schedules are inserted now, but are due before or at the same time as the first two.
+      // These schedules are inserted later, but are due before the first two or at the same time.
       await planned(under, 'z', after(past, -10))
       await planned(under, 'aa', past)
       const second = await behind(10, first)
@@ -331,14 +331,14 @@ onEachStore((under) => {
 
     it.each([
       [
-        'shares the row of a skip of the last slot for the same reason',
+        'shares the row of an earlier skip that has the same reason and is for the last slot',
         '2026-01-03',
         'overlap',
         { newer: 4, rows: 2 },
       ],
-      ['does not share the row of a skip for another reason', '2026-01-03', 'missed', { newer: 3, rows: 3 }],
+      ['does not share the row of an earlier skip that has another reason', '2026-01-03', 'missed', { newer: 3, rows: 3 }],
       [
-        'does not share the row of a skip before the last slot',
+        'does not share the row of an earlier skip that is for a slot before the last one',
         '2026-01-04',
         'overlap',
         { newer: 3, rows: 3 },
