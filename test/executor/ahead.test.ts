@@ -102,7 +102,7 @@ function busy({
   return { executor, state }
 }
 
-/** Lets short jobs run, then delays the writes of their outcomes. */
+/** Lets short jobs run and end, then delays all further writes of outcomes. */
 async function withShortRuns(of: ReturnType<typeof busy>, jobs = 100) {
   const { state } = of
   state.left = jobs

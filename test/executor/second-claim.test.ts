@@ -116,7 +116,7 @@ it.each([
     { kind: 'lost', error: expect.stringContaining('no connection') },
   ],
   // Such a job has been snoozed or retried manually.
-  ['has been claimed more than ten times but never released is released', 0, { kind: 'released' }],
+  ['has been claimed eleven times but never released goes back to the queue', 0, { kind: 'released' }],
 ])('when a worker is cut off, a job that %s', async (_, releases, end) => {
   const { executor, claim, settled, stop } = running()
   stop.answer.open([])

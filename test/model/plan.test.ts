@@ -292,7 +292,7 @@ describe('yields', () => {
     ['a job that waits for its first attempt', row, { waiting: 1 }],
     ['a retry and a running job', row, { ...retrying, running: 1 }],
     ['a retry and another waiting job', row, { waiting: 2, retrying: 1 }],
-  ])('%s: nothing gives way', (_, schedule, open) => {
+  ])('%s: nothing yields', (_, schedule, open) => {
     expect(plan(schedule, at('2026-03-01T09:00Z', open))).toMatchObject({ runs: [], yields: false })
   })
 
@@ -614,7 +614,7 @@ describe('after the clock was ahead', () => {
     expect(plan(starting, at(now))).toMatchObject({ lastSlot: new Date(now), nextRunAt: starting.starts })
   })
 
-  test('setting the clock back by seconds repeats no slot', () => {
+  test('setting the clock back by up to a minute repeats no slot', () => {
     const lastSlot = new Date('2026-03-01T10:00Z')
     for (const [now, next] of [
       ['2026-03-01T09:59Z', '2026-03-01 11:00'],
@@ -690,7 +690,7 @@ describe('after the zone data changed', () => {
     })
   })
 
-  test('a nextrun that is an hour late runs at once, for the slot of that day [S14]', () => {
+  test('a nextrun that is an hour late runs when it is due, for the slot of that day [S14]', () => {
     const late = daily(`${summer}T08:00Z`, '2026-07-01T08:00Z')
     expect(plan(late, at(`${summer}T07:00Z`))).toBeNull()
     expect(shown(plan(late, at(`${summer}T08:00Z`)))).toEqual({

@@ -26,7 +26,7 @@ onEachStore((under) => {
     under.store.executing.claim(worker, tasks, limit, afterGroup)
   const claimed = async (...given: Parameters<typeof claim>) => (await claim(...given)).map(({ id }) => id)
 
-  /** The first UPDATE is rejected as too long, its first half is written, and then the database is unavailable once. */
+  /** A store whose first UPDATE is too long; its first half is written, and then the database is unavailable once. */
   const failingBetweenHalves = async () => {
     const failures = [new Error('too long'), null, new StoreUnavailableError('lost')]
     const { store } = await recording(under.url, async (statement) => {
@@ -372,7 +372,7 @@ onEachStore((under) => {
       expect(read.filter(({ message }) => message.endsWith(' hidden'))).toHaveLength(300)
     })
 
-    it('if the database becomes unavailable between the halves of a batch, replacing fails and can be repeated', async () => {
+    it('if the database becomes unavailable between the halves of a batch, the replacement fails and can be repeated', async () => {
       await job(under, 'halved')
       const at = new Date('2026-01-02T03:04:05.678Z')
       const messages = ['one', 'two', 'three', 'four']

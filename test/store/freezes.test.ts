@@ -265,7 +265,7 @@ onEachStore((under) => {
       await freeze({})
       await pass()
       expect(await claimed()).toEqual([])
-      // The same state results if a claim reads the freezes just before they are deleted, or if the rows are locked then.
+      // The state is the same if a claim reads the freezes just before the deletion, or if the rows are locked then.
       await under.query('DELETE FROM schedule_freeze')
       await under.store.scheduling.sweep(WORKER, LEASE_MS, 'everything')
       expect(await claimed()).toEqual(['held'])

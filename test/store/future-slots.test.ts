@@ -150,13 +150,13 @@ onEachStore((under) => {
       }
     }
 
-    it('makes the schedule wait for the upcoming slot if the planner wrote it', async () => {
+    it('makes the schedule wait for the upcoming slot if nextrun was written by the planner', async () => {
       const { due, slot, jobs } = await off(HOUR)
       expect(jobs).toEqual([])
       expect(await times('s')).toEqual({ nextRunAt: slot, lastSlot: after(due, -24 * HOUR) })
     })
 
-    it('makes the schedule run for the past slot if the planner wrote it', async () => {
+    it('makes the schedule run for the past slot if nextrun was written by the planner', async () => {
       const { slot, jobs } = await off(-HOUR)
       expect(jobs).toEqual([{ slot: toText(slot), state: 'waiting' }])
       expect(await times('s')).toEqual({ nextRunAt: after(slot, 24 * HOUR), lastSlot: slot })

@@ -191,7 +191,7 @@ onEachStore((under) => {
   })
 
   describe('a hand-over', () => {
-    /** Rejected jobs are retried at once. */
+    /** Makes a rejected job due again at once. */
     const again = async (id: string) => {
       await under.store.executing.postpone([{ id, error: 'refused' }])
       await under.query('UPDATE job SET run_at = NULL WHERE id = ?', [id])

@@ -284,7 +284,7 @@ describe('rows with lock timeouts', () => {
     expect(of.leftOut()).toEqual([])
   })
 
-  it('are not tried while they are left out, and then one by one', async () => {
+  it('are not tried while they are left out, and are then tried one by one', async () => {
     const { locked, tries, write } = table()
     const of = isolation()
     locked.add('a')

@@ -56,7 +56,7 @@ onEachStore((under) => {
     return connection
   }
 
-  /** A database whose sessions wait for locks at most this long and try three times. */
+  /** A database whose statements wait at most this long for a lock, and are tried three times. */
   const impatient = (seconds: number): MysqlDatabase => {
     const database = new MysqlDatabase(under.url, 4, { lockWaits: { seconds, tries: 3 } })
     under.afterwards(() => database.close())

@@ -200,7 +200,7 @@ eachDatabase(({ kind, fresh, bare }) => {
   })
 
   describe('tables that need a later version', () => {
-    it('tables that need a later version are rejected with that version, by open with and without migrate, and by migrate [L57]', async () => {
+    it('tables that need a later version are rejected by open, with and without migrate, and by migrate; the error names the version [L57]', async () => {
       const database = await own()
       await migrateDatabase(database.url)
       expect(await upgrade(database)).toEqual(['0001_next'])

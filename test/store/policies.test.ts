@@ -426,7 +426,7 @@ onEachStore((under) => {
     }
 
     it.each(['hourly', 'every 1h after finish', '2020-01-01'])(
-      '%s: a run that failed permanently [R2]',
+      '%s: a run that failed permanently makes the schedule dead [R2]',
       async (timer) => {
         await dead(timer)
         expect(await schedule(under, 's')).toMatchObject({
@@ -550,7 +550,7 @@ onEachStore((under) => {
       ["starts = '2189-01-01 00:00:00'", null],
       ['ends = NULL', 0],
       ["ends = '2199-01-01 00:00:00'", 0],
-    ])('of %s is planned from now on', async (assignment, spread) => {
+    ])('of %s plans the schedule again, from now', async (assignment, spread) => {
       await write(under.store).create('s', settings({ timer: 'hourly', ends: new Date('2190-01-01T00:00Z') }))
       await pass()
       const before = instant((await schedule(under, 's'))['nextrun'])?.getTime() ?? 0

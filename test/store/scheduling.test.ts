@@ -336,7 +336,12 @@ onEachStore((under) => {
         'overlap',
         { newer: 4, rows: 2 },
       ],
-      ['does not share the row of an earlier skip that has another reason', '2026-01-03', 'missed', { newer: 3, rows: 3 }],
+      [
+        'does not share the row of an earlier skip that has another reason',
+        '2026-01-03',
+        'missed',
+        { newer: 3, rows: 3 },
+      ],
       [
         'does not share the row of an earlier skip that is for a slot before the last one',
         '2026-01-04',
@@ -582,7 +587,7 @@ onEachStore((under) => {
       it('a row that cannot be written is retried alone, and the other rows wait for a claim', async () => {
         const slot = await ago(1000)
         for (const id of ['a', 'b']) await planned(under, id, slot)
-        // Another row already has the id of one of these jobs.
+        // An unrelated row already has the id of the job of schedule a.
         await job(under, occurrenceId('a', slot))
         const { started, submissions } = await begin(9)
         expect(started).toEqual([])
@@ -788,7 +793,7 @@ onEachStore((under) => {
   describe('a mark made between the search for stale marks and their removal', () => {
     it.each([
       ['by another worker', 'other/1'],
-      ['by the same worker at another time', 'gone/1'],
+      ['by the same worker', 'gone/1'],
     ])('%s stays', async (_, worker) => {
       await marked('s', 'gone/1')
       const later = toText(after(await clock(under), 1000))

@@ -1,6 +1,6 @@
 /**
- * Checks the actual statements against the rules of DESIGN §3: the indexes that they use, and the rows that they lock
- * and read, with tables of realistic size.
+ * Checks the actual statements on tables of realistic size: the indexes that they use, and the rows that they lock and
+ * read.
  */
 import { createConnection, type Connection, type RowDataPacket } from 'mysql2/promise'
 import { beforeAll, describe, expect, it } from 'vitest'
