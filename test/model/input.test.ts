@@ -134,7 +134,7 @@ describe('an option that is a time span', () => {
   })
 })
 
-test('one of several values: the error lists them', () => {
+test('a value that is not one of the allowed values is rejected with an error that lists them', () => {
   const values = ['skip', 'allow'] as const
   expect(oneOf('overlap', 'allow', values)).toBe('allow')
   expect(oneOf('overlap', undefined, values)).toBeUndefined()

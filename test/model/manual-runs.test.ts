@@ -63,7 +63,7 @@ describe('a retry', () => {
     expect(retry({ ...job, scheduleId: null, overlap: null })).toEqual({ exclusive: true })
   })
 
-  it('is rejected for an external queue, which already has the id', () => {
+  it('is rejected for a job of an external queue, which already has the id', () => {
     expect(() => retry({ ...job, queue: 'q' })).toThrow("run the schedule 's' now")
     expect(() => retry({ ...job, queue: 'q', scheduleId: null })).toThrow('submit another job')
   })

@@ -158,7 +158,7 @@ describe('a job with a cancel request', () => {
     })
   })
 
-  test('is cancelled with the reason of its attempt', () => {
+  test('is cancelled with the error of its attempt', () => {
     expect(settle({ kind: 'cancelled', error: 'too late' }, 1, DEFAULT_POLICY, false)).toEqual({
       state: 'cancelled',
       reason: null,
