@@ -249,7 +249,7 @@ onEachStore((under) => {
       expect((await claim()).map(({ id }) => id)).toEqual([three])
     })
 
-    it('replace also cancels a retry that is waiting for its time', async () => {
+    it('replace also cancels a retry that is not yet due', async () => {
       await withPolicy('replace')
       await come('s', 30)
       const one = first((await planOf('s')).jobs)
@@ -383,7 +383,7 @@ onEachStore((under) => {
   })
 
   describe('max_runs', () => {
-    it('the success that reaches max_runs makes the schedule done; after an increase in SQL, it is planned from now [T9, R2]', async () => {
+    it('the success that reaches max_runs makes the schedule done; when max_runs is increased in SQL, it is planned from now [T9, R2]', async () => {
       await write(under.store).create('s', settings({ timer: 'hourly', maxRuns: 1 }))
       await pass()
       await come('s', 10)

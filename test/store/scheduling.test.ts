@@ -151,7 +151,7 @@ onEachStore((under) => {
     under.afterwards(() => under.query('PRAGMA ignore_check_constraints = 0'))
   }
 
-  it('a BLOB as an id, which SQLite stores, is skipped and delays nothing', async () => {
+  it('a row with a BLOB as its id, which only SQLite stores, is skipped and delays nothing', async () => {
     const { executing } = under.store
     await withoutChecks()
     await planned(under, 'good', await ago(1000))
@@ -172,7 +172,7 @@ onEachStore((under) => {
     expect(await executing.promoteDue(10)).toBe(bad.length)
   })
 
-  it('text in numeric columns, which SQLite stores, counts as unset', async () => {
+  it('text in numeric columns, which only SQLite stores, counts as unset', async () => {
     const isTaken = under.kind === 'sqlite'
     const columns = ['jitter', 'max_runs', 'run_count', 'error_count']
     const insert = `INSERT INTO periodic_task (id, task, timer, ${columns.join(', ')}) VALUES ('odd', 'task', '*:*:*', ${columns.map(() => "'many'").join(', ')})`

@@ -453,7 +453,7 @@ eachDatabase(({ kind, bare }) => {
       expect(await written(() => store.workers.heartbeat('unknown'))).toEqual(confirms)
     })
 
-    it('a change to a schedule locks and reads its row before and after the write, which is by key', async () => {
+    it('a change to a schedule locks and reads its row before and after the write, always by key', async () => {
       const [first] = (await recorded.store.lists.schedules({ limit: 1 })).items
       const id = first?.id ?? ''
       const statements = await statementsOf(() => recorded.store.schedules.update(id, { summary: 'new' }))
