@@ -102,7 +102,7 @@ function busy({
   return { executor, state }
 }
 
-/** Lets short jobs run, then delays the writes of their outcomes. */
+/** Lets short jobs run and end, then delays all further writes of outcomes. */
 async function withShortRuns(of: ReturnType<typeof busy>, jobs = 100) {
   const { state } = of
   state.left = jobs
@@ -270,7 +270,7 @@ it('no job goes back to the queue while each starts within 100 ms', async () => 
   await stopped
 })
 
-it('jobs without retries get their turn: after a claim that excluded some, no job is claimed ahead for one second', async () => {
+it('jobs without retries get their turn: after a claim that left out some of them, no job is claimed ahead for one second', async () => {
   const of = busy({ handler: () => new Promise((resolve) => setTimeout(resolve, 5)) })
   const { executor, state } = of
   const pass = async (ms: number) => {

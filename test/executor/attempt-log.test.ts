@@ -50,7 +50,7 @@ eachDatabase((under) => {
     ])
   })
 
-  it('a secret that becomes known later is removed from a line with NUL', async () => {
+  it('a secret that becomes known later is removed from a line that contains NUL', async () => {
     const { open } = await scene(under)
     const kalends = await open({ redact: ['result.token'] })
     const leaky = task('leaky')

@@ -1,4 +1,4 @@
-/** One attempt in memory: the context of its handler, and the cases in which it ends without its handler. */
+/** One attempt in memory: the context of its handler, and the cases in which it ends before or without its handler. */
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { AttemptTimeoutError, CancelledError } from '../../src/errors.ts'
 import type { Handler, HandlerContext } from '../../src/executor/handler.ts'
@@ -90,7 +90,7 @@ it('an attempt times out even if its handler never reads the signal', async () =
   expect(ends.get('j')).toMatchObject({ kind: 'timeout' })
 })
 
-it('a copy of the context is complete, and its functions work when called without the object', async () => {
+it('a copy of the context is complete, and its functions work without the context object', async () => {
   const seen: unknown[] = []
   const written: unknown[] = []
   const { ends } = await running({
@@ -146,7 +146,7 @@ it('secrets in an error are redacted even if the handler has removed them from i
   expect(ends.get('j')).toMatchObject({ error: 'with [redacted]' })
 })
 
-it('secrets in earlier progress are removed from later progress and the result, unless the row still contains them', async () => {
+it('secrets in earlier progress are removed from later progress and the result, unless the row still contains them at a redacted path', async () => {
   const progressOf = new Map<string, string>()
   const lines: string[] = []
   const replaced: string[] = []

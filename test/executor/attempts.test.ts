@@ -8,7 +8,7 @@ import { eachDatabase } from '../support/databases.ts'
 
 const flaky = task('flaky', { retryDelay: '20ms' })
 
-/** Runs one job of a task whose first attempts fail. */
+/** Runs one job whose first attempts fail. */
 async function runFailing(kalends: Kalends, failures: number): Promise<{ job: Job; attempts: number[] }> {
   const attempts: number[] = []
   kalends.handle(flaky, ({ attempt }) => {
@@ -205,7 +205,7 @@ eachDatabase((under) => {
     expect(called).toBe(0)
   })
 
-  it('invalid args in a call made by the handler are an ordinary error with retries', async () => {
+  it('invalid args in a call made by the handler cause an ordinary error, which is retried', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const other = task('other', { args: z.object({ days: z.number() }) })

@@ -42,7 +42,7 @@ it('runs that ended two periods ago do not count', () => {
   expect(ahead.wanted()).toBe(0)
 })
 
-it('none are wanted as long as more than half of them wait', () => {
+it('no more are wanted while more than half of the wanted number wait', () => {
   ran(10)
   ahead.add(jobs(5))
   expect(ahead.wanted()).toBe(5)

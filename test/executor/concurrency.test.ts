@@ -36,7 +36,7 @@ eachDatabase((under) => {
       ...Array.from({ length: 20 }, () => ({ task: light, group: 'g0' })),
     ])
     await kalends.start({ concurrency: 10 })
-    // The heavy jobs occupy two places, while all light jobs run.
+    // Two heavy jobs are still running when all light jobs have ended.
     for (const id of jobs.slice(12)) expect(await ended(kalends, id)).toMatchObject({ result: 'done' })
     expect(seen).toEqual({ now: 2, most: 2 })
     expect(kalends.health().running).toBe(2)

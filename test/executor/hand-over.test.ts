@@ -19,7 +19,7 @@ function scene(
     reports = true,
     failsOnce,
   }: Partial<Pick<ExternalQueue, 'submit' | 'reports'>> & {
-    /** The first hand-over of one of these jobs fails with this error after submit. */
+    /** The first hand-over that includes one of these jobs fails with this error after submit. */
     readonly failsOnce?: { readonly ids: readonly string[]; readonly error: Error }
   } = {},
 ) {

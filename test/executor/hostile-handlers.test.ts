@@ -61,7 +61,7 @@ const RETURNED: Readonly<Record<string, () => unknown>> = {
 const LIMIT = 262_144
 
 eachDatabase((under) => {
-  it('values that handlers throw and return fail their attempts and have no other effect [L52]', async () => {
+  it('hostile values that handlers throw or return fail their attempts and have no other effect [L52]', async () => {
     standingClock()
     const { open } = await scene(under)
     const { logger, messages } = collectingLogger()

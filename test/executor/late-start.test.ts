@@ -98,7 +98,7 @@ eachDatabase((under) => {
     const begun: { job: string; worker: string | null; attempt: number }[] = []
     kalends.handle(task('work'), ({ job, attempt, args }) => {
       begun.push({ job: job.id, worker: kalends.health().worker, attempt })
-      // No promise continues during this time, and afterwards every timer is due. The handler's signal also fires, and
+      // No promise continues during this time, and afterwards every timer is due. The signal of this handler fires, and
       // its job runs again.
       if (args['blocks'] === true && begun.length === 1) vi.advanceTimersByTime(LEASE_MS + 300)
     })

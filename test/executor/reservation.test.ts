@@ -1,5 +1,5 @@
 /**
- * Capacity for jobs that start when they are submitted: how much can be reserved, when none can be, and what ends a
+ * Capacity for jobs that start when they are submitted: how much can be reserved, when nothing can be, and what ends a
  * reservation.
  */
 import { expect, it, onTestFinished, vi } from 'vitest'
@@ -101,7 +101,7 @@ it('a reservation is limited by the request and by free capacity, and claims do 
   const second = reserved(executor.claims.reserve(WORKER, 3))
   expect(second.limit).toBe(1)
   expect(executor.claims.reserve(WORKER, 3)).toBeNull()
-  // A claim in between finds no capacity, so it is deferred until nothing is reserved.
+  // A claim in the meantime finds no capacity, so it is deferred until nothing is reserved.
   waiting.push('a', 'b', 'c', 'd')
   for (const id of ['a', 'b', 'c', 'd', 'x', 'y']) ends.set(id, gate())
   const before = limits.length
@@ -123,7 +123,7 @@ it('the limit of a task applies to all reservations together', async () => {
   ends.set('x', gate())
   const first = reserved(executor.claims.reserve(WORKER, 1))
   expect(first.taskLimits.get('noop')).toBe(2)
-  // The job of the first reservation may also belong to that task.
+  // The job of the first reservation may belong to the same task.
   const second = reserved(executor.claims.reserve(WORKER, 1))
   expect(second.taskLimits.get('noop')).toBe(1)
   first.commit([claimed('x')])
@@ -225,7 +225,7 @@ it('capacity that becomes free during a claim cannot be reserved', async () => {
   await executor.stop(1000)
 })
 
-it('a claim that failed with a response returns its reservation', async () => {
+it('a claim that fails with a response from the database returns its reservation', async () => {
   const { executor, state, waiting, limits } = await started(3)
   const claiming = state.claims.promise
   state.failure = new Error('constraint')
@@ -245,7 +245,7 @@ it('a reservation cannot end twice', async () => {
   expect(reserved(executor.claims.reserve(WORKER, 1)).limit).toBe(1)
 })
 
-it('a statement that failed with a response leaves no uncertainty', async () => {
+it('a statement that fails with a response from the database leaves no uncertainty', async () => {
   const { executor } = await started(1)
   reserved(executor.claims.reserve(WORKER, 1)).abandon(new Error('constraint'))
   reserved(executor.claims.reserve(WORKER, 1)).commit([])
@@ -272,7 +272,7 @@ it('without a response, jobs of the lost submission are released, but not those 
   await executor.stop(1000)
 })
 
-it('the uncertainty ends with a comparison that is late enough, never while the database is unavailable', async () => {
+it('the uncertainty ends only with a late enough comparison, so never while the database is unavailable', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
   onTestFinished(() => void vi.useRealTimers())
   const { executor, state, held, released } = await started(1)

@@ -111,12 +111,12 @@ it('a worker that is cut off aborts all signals, and releases its jobs when it c
 
 it.each([
   [
-    'was released ten times before counts as lost, because it may be the cause',
+    'has already been released ten times counts as lost, because it may be the cause',
     10,
     { kind: 'lost', error: expect.stringContaining('no connection') },
   ],
   // Such a job has been snoozed or retried manually.
-  ['was only claimed as often is released', 0, { kind: 'released' }],
+  ['has been claimed eleven times but never released goes back to the queue', 0, { kind: 'released' }],
 ])('when a worker is cut off, a job that %s', async (_, releases, end) => {
   const { executor, claim, settled, stop } = running()
   stop.answer.open([])

@@ -1,4 +1,4 @@
-/** Which ended runs occupy capacity while their outcomes are not in the database. */
+/** Which ended runs occupy capacity while their outcomes are not yet in the database. */
 import { createConnection } from 'mysql2/promise'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { ABANDON_MS } from '../../src/executor/attempt-runner.ts'
@@ -18,9 +18,8 @@ import { eachDatabase } from '../support/databases.ts'
 import { claimed, executorOn, NOTHING, startLoops, WRITTEN } from './claimed.ts'
 
 /**
- * An executor whose handlers end at once, with a queue of `count` jobs whose outcomes are written as the test defines.
- *
- * @param handler  the work of each handler
+ * An executor with a queue of `jobs` jobs, whose outcomes are written by `settle`. Its handlers end at once, unless
+ * `handler` is given.
  */
 function busy(
   concurrency: number,
@@ -165,7 +164,7 @@ describe('a worker', () => {
     const before = tried.length
     await vi.advanceTimersByTimeAsync(290_000)
     await settledDown()
-    // A comparison with the database must not mistake the job for one that was started without a response.
+    // A comparison with the database must not mistake the job for one whose claim received no response.
     state.held = [
       {
         fence: { id: 'j2', worker: 'w/1', claim: 1 },
@@ -190,7 +189,7 @@ describe('a worker', () => {
   })
 })
 
-/** A log table that another transaction locks until the gate opens, and the written outcomes. */
+/** A log table that another transaction locks until `lock` opens, and the written lines and outcomes. */
 function lockedLog() {
   const lock = gate()
   const lines: string[] = []

@@ -95,7 +95,7 @@ async function settle(settleAttempts: ExecutingStore['settle'], attempts: readon
 const success = (result: string): AttemptEnd => ({ kind: 'success', result })
 
 describe('the outcome of a run', () => {
-  it('is written in one batch with others that ended in the meantime', async () => {
+  it('is written in one batch with those of other runs that ended in the meantime', async () => {
     const batches: number[] = []
     await settle(
       async (attempts) => {

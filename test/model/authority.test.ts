@@ -160,7 +160,7 @@ describe('the shortest period', () => {
   it.each([
     ['1min', '*:*:*'],
     ['1min', '*:*:0,59'],
-    // Too often on only one day of the year.
+    // Too often, but only on one day of a year.
     ['1min', '2099-12-31 23:00:00,30'],
     ['1h', '*-02-29 08:00,30:00'],
     ['1h', 'cron 0,30 * * * *'],

@@ -108,7 +108,7 @@ describe('no problem is found', () => {
       { furthest: [furthest({ nextRunAt: ago(-1e12), isByHand: true })] },
     ],
     [
-      'with a schedule that has reached its maximum of successes',
+      'with a schedule that has reached max_runs',
       { furthest: [furthest({ idle: 'done', maxRuns: 3, successes: 3, lastSlot: ago(-1e12) })] },
     ],
     [

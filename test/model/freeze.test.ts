@@ -194,7 +194,7 @@ describe('without a worker during the freeze', () => {
     freezes,
   })
 
-  test('the slots of the freeze are skipped and not made up for later', () => {
+  test('the slots of the freeze are skipped and not made up later', () => {
     expect(shown(plan({ ...hourly, catchUp: 10 }, after('12:10', time('08:30', '11:30'))))).toEqual({
       runs: ['2026-03-01 12:00'],
       skips: ['3 frozen to 2026-03-01 11:00'],

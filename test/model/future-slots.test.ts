@@ -95,7 +95,7 @@ describe('nothing is reported for', () => {
     ],
     ['a one-off', { timer: '2098-01-01', nextRunAt: new Date('2098-01-01') }],
     [
-      'an `after finish` timer with a start',
+      'an `after finish` timer with a start time',
       { timer: 'every 1h after finish', starts: new Date('2098-01-01'), nextRunAt: new Date('2098-01-01') },
     ],
     [

@@ -128,14 +128,14 @@ describe('an option that is a time span', () => {
     refused(() => spanOption('timeout', value, 7, limits), 'timeout', why)
   })
 
-  it('is rejected with the error of the time span as the cause', () => {
+  it('is rejected if it is invalid, with the error of the time span as the cause', () => {
     expect(() => spanOption('timeout', '1 parsec', 7, limits)).toThrow(
       expect.objectContaining({ cause: expect.objectContaining({ name: 'InvalidTimeSpanError' }) }),
     )
   })
 })
 
-test('one of several values: the error lists them', () => {
+test('a value that is not one of the allowed values is rejected with an error that lists them', () => {
   const values = ['skip', 'allow'] as const
   expect(oneOf('overlap', 'allow', values)).toBe('allow')
   expect(oneOf('overlap', undefined, values)).toBeUndefined()

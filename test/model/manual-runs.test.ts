@@ -27,7 +27,7 @@ describe('a manual run', () => {
     expect(runNow(schedule({ lastSlot: NOW }), NOW).slot).toEqual(new Date(NOW.getTime() + 1))
   })
 
-  it('has the current time as its slot even if the last slot is from a clock that was ahead', () => {
+  it('has the current time as its slot even if the last slot was decided while the clock was far ahead', () => {
     expect(runNow(schedule({ lastSlot: new Date('2098-01-01') }), NOW).slot).toEqual(NOW)
   })
 
@@ -69,7 +69,7 @@ describe('a retry', () => {
     expect(retry({ ...job, scheduleId: null, overlap: null })).toEqual({ exclusive: true })
   })
 
-  it('is rejected for an external queue, which already has the id', () => {
+  it('is rejected for a job of an external queue, which already has the id', () => {
     expect(() => retry({ ...job, queue: 'q' })).toThrow("run the schedule 's' now")
     expect(() => retry({ ...job, queue: 'q', scheduleId: null })).toThrow('submit another job')
   })

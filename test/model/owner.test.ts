@@ -104,7 +104,7 @@ describe('the ids of an owner', () => {
     }
   })
 
-  it('a job id is ASCII, even if the owner is not', () => {
+  it('a job id is ASCII, even if the name of the owner is not', () => {
     const zoe = { group: null, submitter: 'Zoë' }
     expect([' a', 'a ', 'ä'].filter(isJobId)).toEqual([' a'])
     expect(chosenJobId(zoe, 'a b')).toBe('Zo%C3%AB/a b')
@@ -122,7 +122,7 @@ describe('an owner', () => {
   const ann = { group: null, submitter: 'ann' }
   const acme = { group: 'acme', submitter: null }
 
-  it('always writes the fields of its rows, regardless of the input', () => {
+  it('sets its own fields in every row that it writes', () => {
     expect(ownedSettings(ann)).toEqual({ submitter: 'ann' })
     expect(ownedSettings(acme)).toEqual({ group: 'acme' })
     expect(ownedSettings({ group: 'acme', submitter: 'ann' })).toEqual({ group: 'acme', submitter: 'ann' })

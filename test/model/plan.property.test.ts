@@ -188,15 +188,15 @@ describe('during absences, overlaps and clock changes', () => {
   })
 })
 
-/** Whether the row has a slot from a clock that was ahead and is planned again, because nextrun was set or is NULL. */
+/** Whether the last slot was decided while the clock was ahead, and is replaced because nextrun was set or is NULL. */
 function isRepaired({ lastSlot, nextRunAt, plannedRun }: Plannable, now: Date): boolean {
   const isPlannedAgain = nextRunAt === null || nextRunAt.getTime() !== plannedRun?.getTime()
   return isPlannedAgain && lastSlot !== null && lastSlot.getTime() - now.getTime() > MINUTE
 }
 
 /**
- * The last slot that limits the plan. A slot from a clock that was ahead is replaced if the row is planned again, and
- * does not count if a slot is due.
+ * The last slot that limits the plan. A last slot that was decided while the clock was ahead is replaced if the row is
+ * planned again, and does not count if another slot is due.
  */
 function heldBackBy(row: Plannable, now: Date): number {
   if (!isRepaired(row, now)) {
@@ -252,7 +252,7 @@ describe('the origin of nextrun determines its meaning', () => {
     )
   })
 
-  test('even if the stored nextrun from the planner is not an elapse, the decided slots and the new next run are', () => {
+  test('even if the stored nextrun from the planner is not an elapse, the decided slots and the new next run are elapses', () => {
     fc.assert(
       fc.property(anyTimer, start, fc.integer({ min: 1, max: 2 * HOUR }), (timer, at1, ms) => {
         const lastSlot = new Date(at1.getTime() - ms)
@@ -323,7 +323,7 @@ describe('for any row, clock and previous run', () => {
     )
   })
 
-  test('a slot from a clock that was ahead is replaced by the newest slot that is not after now [L68]', () => {
+  test('a last slot decided while the clock was ahead is replaced by the newest slot that is not after now [L68]', () => {
     fc.assert(
       fc.property(anyRow, start, (given, now) => {
         const row = { ...given, nextRunAt: null }

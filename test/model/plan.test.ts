@@ -296,11 +296,11 @@ describe('yields', () => {
     ['a retry and a running job', row, { ...retrying, running: 1 }],
     ['a retry and another waiting job', row, { waiting: 2, retrying: 1 }],
     ['a blocked job that waits for no other', row, { blocked: 1 }],
-  ])('%s: nothing gives way', (_, schedule, open) => {
+  ])('%s: nothing yields', (_, schedule, open) => {
     expect(plan(schedule, at('2026-03-01T09:00Z', open))).toMatchObject({ runs: [], yields: false })
   })
 
-  test('without open jobs, nothing has to give way', () => {
+  test('without open jobs, nothing yields', () => {
     expect(plan(row, at('2026-03-01T09:00Z'))).toMatchObject({ runs: [{ state: 'waiting' }], yields: false })
   })
 
@@ -317,7 +317,7 @@ describe('yields', () => {
     expect(skipped).toMatchObject({ runs: [], skips: [{ reason: 'overlap' }], yields: true })
   })
 
-  test('nothing yields to a slot that max_runs skips or that cannot be submitted', () => {
+  test('nothing yields to a slot that is skipped because of max_runs or cannot be submitted', () => {
     const used = { ...row, maxRuns: 1, successes: 1 }
     expect(plan(used, at('2026-03-01T09:00Z', retrying))).toMatchObject({ runs: [], yields: false })
     const planned = plan(row, at('2026-03-01T09:00Z', retrying))
@@ -622,7 +622,7 @@ describe('after the clock was ahead', () => {
     expect(plan(starting, at(now))).toMatchObject({ lastSlot: new Date(now), nextRunAt: starting.starts })
   })
 
-  test('setting the clock back by seconds repeats no slot', () => {
+  test('setting the clock back by up to a minute repeats no slot', () => {
     const lastSlot = new Date('2026-03-01T10:00Z')
     for (const [now, next] of [
       ['2026-03-01T09:59Z', '2026-03-01 11:00'],
@@ -698,7 +698,7 @@ describe('after the zone data changed', () => {
     })
   })
 
-  test('a nextrun that is an hour late runs at once, for the slot of that day [S14]', () => {
+  test('a nextrun that is an hour late runs when it is due, for the slot of that day [S14]', () => {
     const late = daily(`${summer}T08:00Z`, '2026-07-01T08:00Z')
     expect(plan(late, at(`${summer}T07:00Z`))).toBeNull()
     expect(shown(plan(late, at(`${summer}T08:00Z`)))).toEqual({
@@ -851,7 +851,7 @@ describe('a nextrun set manually', () => {
 })
 
 describe('a timer that cannot be planned', () => {
-  test('a schedule with an unreadable timer is invalid, keeps the error and affects nothing else until it is edited [S8, L17]', () => {
+  test('a schedule with an unreadable timer stays invalid until it is edited, keeps the error and affects nothing else [S8, L17]', () => {
     const row = edited(hourly, 'hurly')
     const planned = plan(row, at('2026-03-01T09:00Z'))
     expect(planned).toMatchObject({ runs: [], skips: [], nextRunAt: null, idle: 'invalid' })

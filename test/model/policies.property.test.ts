@@ -31,7 +31,7 @@ const event = (text: string, period: number, fold: 'first' | 'both' = 'first'): 
   const made = calendar(text, { fold })
   return { text, period, next: (after) => made.next(new Date(after))?.getTime() ?? null }
 }
-/** Cron runs twice in a repeated hour. @param events  the equivalent calendar events */
+/** A cron timer, which runs twice in a repeated hour. @param events  the equivalent calendar events */
 const cron = (fields: string, period: number, ...events: string[]): TimerUnderTest => {
   const made = events.map((text) => event(text, period, 'both'))
   return {
@@ -73,7 +73,7 @@ const start = fc
 interface Step {
   /** The time before this step, in periods of the timer. */
   readonly absence: number
-  /** Planned at a full minute, when the occurrences of a repeated hour may coincide. */
+  /** Whether to plan at a full minute, when the occurrences of a repeated hour may coincide. */
   readonly exactly: boolean
   readonly end: 'success' | 'failed' | 'cancelled' | null
   readonly claims: boolean
@@ -104,7 +104,7 @@ const policies = fc.record({
 
 /** The bounds of a life, in periods of its timer from the start of the life; null for none. */
 const bounds = fc.record({
-  /** The bounds are elapses. */
+  /** Whether the bounds are elapses. */
   exactly: fc.boolean(),
   starts: fc.option(fc.double({ min: -3, max: 6, noNaN: true }), { freq: 3 }),
   ends: fc.option(fc.double({ min: 0, max: 60, noNaN: true }), { freq: 3 }),

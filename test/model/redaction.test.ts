@@ -51,7 +51,7 @@ describe('the value at a path', () => {
     )
   })
 
-  test('a path is a string', () => {
+  test('a path must be a string', () => {
     // @ts-expect-error -- plain JavaScript may pass this
     expect(() => new Redaction([5])).toThrow("such as 'args.password', got 5")
   })
@@ -63,7 +63,7 @@ describe('the value at a path', () => {
   })
 })
 
-describe('in strings of the job', () => {
+describe('a secret in a string of the job is redacted', () => {
   const redaction = new Redaction(['args.secret', 'result.token'])
 
   test.each([

@@ -39,7 +39,7 @@ describe('retries', () => {
     expect([1, 2, 9].map((retry) => retryDelayOf(retry, policy))).toEqual([5000, 5000, 5000])
   })
 
-  test('a factor changes the delay of a retry by at most 10 % [X7]', () => {
+  test('a random factor changes the delay of a retry by at most 10 % [X7]', () => {
     for (const kind of [failure, timeout])
       expect(settle({ ...kind, delayFactor: 1.05 }, 1, DEFAULT_POLICY, false)).toMatchObject({
         delayMs: 63_000,
@@ -150,7 +150,7 @@ describe('a job with a cancel request', () => {
     expect(settle(ending, 1, DEFAULT_POLICY, true)).toMatchObject({ state: 'cancelled', result: null })
   })
 
-  test('succeeds if its handler succeeds', () => {
+  test('succeeds if its attempt succeeds', () => {
     expect(settle({ kind: 'success', result: '{"sent":3}' }, 1, DEFAULT_POLICY, true)).toEqual({
       state: 'success',
       reason: null,
@@ -159,8 +159,8 @@ describe('a job with a cancel request', () => {
     })
   })
 
-  test('is cancelled with the reason of its attempt', () => {
-    expect(settle({ kind: 'cancelled', error: 'too late' }, 1, DEFAULT_POLICY, false)).toEqual({
+  test('is cancelled with the error of its attempt', () => {
+    expect(settle({ kind: 'cancelled', error: 'too late' }, 1, DEFAULT_POLICY, true)).toEqual({
       state: 'cancelled',
       reason: null,
       error: 'too late',
@@ -168,7 +168,7 @@ describe('a job with a cancel request', () => {
     })
   })
 
-  test('is cancelled if its handler stopped', () => {
+  test('is cancelled if its attempt was cancelled', () => {
     expect(settle({ kind: 'cancelled', error: null }, 2, DEFAULT_POLICY, true)).toMatchObject({
       state: 'cancelled',
     })

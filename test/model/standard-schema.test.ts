@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { issuesText } from '../../src/model/standard-schema.ts'
 
-test('the issues of a schema are one line, each with its path', () => {
+test('the issues of a schema are listed on one line, each with its path', () => {
   expect(
     issuesText([
       { message: 'required' },

@@ -175,7 +175,7 @@ describe('JSON to store', () => {
       expect(JSON.parse(jsonText('args', value))).toBe(value)
   })
 
-  test('contains a replacement for each lone surrogate if finished work must not fail', () => {
+  test('contains a replacement for each lone surrogate on request, so that finished work does not fail', () => {
     const stored = jsonText('result', ['\ud83da', 'b\udead\udead', 'c'], { loneSurrogates: 'replace' })
     expect(JSON.parse(stored)).toEqual(['\ufffda', 'b\ufffd\ufffd', 'c'])
   })

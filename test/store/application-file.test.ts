@@ -49,7 +49,7 @@ test('an empty encrypted database is rejected and stays usable for the applicati
   encrypted.exec('CREATE TABLE orders (id INTEGER)')
 })
 
-test('a file that is not an SQLite database is rejected before any statement', async () => {
+test('a target that is not an open SQLite connection is rejected before any statement', async () => {
   const sent: string[] = []
   const mysqlConnection = {
     prepare: (statement: string) => sent.push(statement),
@@ -96,7 +96,7 @@ test('a call during a write transaction of the application waits without blockin
   let turns = 0
   const ticking = setInterval(() => {
     turns += 1
-    // The wait may end, because the event loop has run several times.
+    // The event loop has run several times, so the wait may now time out.
     if (turns === 3) clock.mockReturnValue(started + 31_000)
   }, 1)
   onTestFinished(() => clearInterval(ticking))

@@ -128,7 +128,7 @@ export async function planned(
   await insert(under, 'periodic_task', columns)
 }
 
-/** A row of `job`. */
+/** Inserts a row into `job`. */
 export async function job(
   under: Pick<StoreUnderTest, 'query'>,
   id: string,

@@ -67,7 +67,7 @@ onEachStore((under) => {
       expect(await stateOf(one)).toMatchObject({ isNewest: true, liveIds: new Set(['a']) })
     })
 
-    it('does not depend on workers of other sets or on an empty worker row', async () => {
+    it('does not depend on workers of other sets or on workers without sets', async () => {
       const [name, other] = [freshSet(), freshSet()]
       await worker('other', [setVersion(other, ['a', 'z'])])
       await worker('none', [])

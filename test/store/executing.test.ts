@@ -26,7 +26,7 @@ onEachStore((under) => {
     under.store.executing.claim(worker, tasks, limit, afterGroup)
   const claimed = async (...given: Parameters<typeof claim>) => (await claim(...given)).map(({ id }) => id)
 
-  /** The first UPDATE is rejected as too long, its first half is written, and then the database is unavailable once. */
+  /** A store whose first UPDATE is too long; its first half is written, and then the database is unavailable once. */
   const failingBetweenHalves = async () => {
     const failures = [new Error('too long'), null, new StoreUnavailableError('lost')]
     const { store } = await recording(under.url, async (statement) => {
@@ -98,7 +98,7 @@ onEachStore((under) => {
       expect(await claim(1)).toEqual([])
     })
 
-    it('a claim takes only tasks that this worker handles [L28]', async () => {
+    it('takes only jobs of tasks that this worker handles [L28]', async () => {
       await under.store.jobs.submit([
         newJob('a', { task: 'Task' }),
         newJob('b', { task: 'other' }),
@@ -321,7 +321,7 @@ onEachStore((under) => {
       expect((await under.store.jobs.get('j'))?.progress).toEqual({ text: ODD })
     })
 
-    it('if the database fails during a batch, the remaining progress is left to write again', async () => {
+    it('if the database fails during a batch, the remaining progress is returned, to be written again', async () => {
       await under.store.jobs.submit(['j', 'k', 'l', 'm'].map((id) => newJob(id)))
       await claim(4)
       const store = await failingBetweenHalves()
@@ -372,7 +372,7 @@ onEachStore((under) => {
       expect(read.filter(({ message }) => message.endsWith(' hidden'))).toHaveLength(300)
     })
 
-    it('if the database becomes unavailable between the halves of a batch, replacing fails and can be repeated', async () => {
+    it('if the database becomes unavailable between the halves of a batch, the replacement fails and can be repeated', async () => {
       await job(under, 'halved')
       const at = new Date('2026-01-02T03:04:05.678Z')
       const messages = ['one', 'two', 'three', 'four']

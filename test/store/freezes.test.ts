@@ -265,7 +265,7 @@ onEachStore((under) => {
       await freeze({})
       await pass()
       expect(await claimed()).toEqual([])
-      // The state is the same if a claim read the freezes before the deletion, or if the rows were locked then.
+      // The state is the same if a claim reads the freezes just before the deletion, or if the rows are locked then.
       await under.query('DELETE FROM schedule_freeze')
       await under.store.scheduling.sweep(WORKER, LEASE_MS, 'everything')
       expect(await claimed()).toEqual(['held'])
@@ -282,7 +282,7 @@ onEachStore((under) => {
       expect((await under.store.executing.orphans(10)).map(({ fence }) => fence.id)).toEqual(['running'])
     })
 
-    it('a job in a long frozen queue does not prevent claims of other jobs', async () => {
+    it('a long queue of held jobs does not prevent claims of other jobs', async () => {
       const queue = Array.from({ length: 1200 }, (_, index) => ({
         id: `held ${index}`,
         task: 'task',

@@ -126,7 +126,7 @@ onEachStore((under) => {
       expect(await dueWith('skipped', LEASE_MS * 10)).toMatchObject([{ state: 'waiting' }])
     })
 
-    it('stays skipped if the skip was written before now', async () => {
+    it('stays skipped if the time of its skip is in the past', async () => {
       expect(await dueWith('skipped', -1)).toEqual([{ id: 'early', state: 'skipped' }])
     })
   })
@@ -150,13 +150,13 @@ onEachStore((under) => {
       }
     }
 
-    it('makes the schedule wait for the upcoming slot if the planner wrote it', async () => {
+    it('makes the schedule wait for the upcoming slot if nextrun was written by the planner', async () => {
       const { due, slot, jobs } = await off(HOUR)
       expect(jobs).toEqual([])
       expect(await times('s')).toEqual({ nextRunAt: slot, lastSlot: after(due, -24 * HOUR) })
     })
 
-    it('makes the schedule run for the past slot if the planner wrote it', async () => {
+    it('makes the schedule run for the past slot if nextrun was written by the planner', async () => {
       const { slot, jobs } = await off(-HOUR)
       expect(jobs).toEqual([{ slot: toText(slot), state: 'waiting' }])
       expect(await times('s')).toEqual({ nextRunAt: after(slot, 24 * HOUR), lastSlot: slot })

@@ -316,7 +316,7 @@ function rethrowLasting(error: unknown): null {
   return null
 }
 
-/** Keeps the inner run from counting as one of this run's workers. */
+/** The environment without Vitest's variables, so that the inner run does not act as a worker of this run. */
 function withoutVitest(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(
     Object.entries(environment).filter(([key]) => !/^(VITEST|NODE_OPTIONS)/.test(key)),

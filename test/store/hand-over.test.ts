@@ -191,7 +191,7 @@ onEachStore((under) => {
   })
 
   describe('a hand-over', () => {
-    /** Rejected jobs are retried at once. */
+    /** Makes a rejected job due again at once. */
     const again = async (id: string) => {
       await under.store.executing.postpone([{ id, error: 'refused' }])
       await under.query('UPDATE job SET run_at = NULL WHERE id = ?', [id])
@@ -340,7 +340,7 @@ onEachStore((under) => {
           await writeOn(connection)('/* hidden */ COMMIT')
           await new Promise(() => undefined)
         },
-        // The callback commits long before its deadline, also on a busy machine.
+        // The callback commits long before its deadline, even on a busy machine.
         { queue: { ...QUEUE, deadlineMs: 1000 } },
       )
       await expect(hanging).rejects.toBeInstanceOf(CallbackTooSlowError)
@@ -582,7 +582,7 @@ onEachStore((under) => {
       await job(under, 'by hand', { queue: 'q', state: 'external' })
       await handOver()
       expect((await under.store.executing.orphans(10)).filter(({ fence }) => fence.id === 'a')).toEqual([])
-      // Rows that have no limit or start after a manual edit still get a time limit.
+      // Rows without a limit or a start, as after a manual edit, still get a time limit.
       await under.query("UPDATE job SET timeout = NULL WHERE id = 'a'")
       expect(
         (await under.store.executing.orphans(10)).filter(({ fence }) => fence.id !== 'own limit'),

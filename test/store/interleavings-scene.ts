@@ -250,7 +250,7 @@ async function takeOver(actor: Actor, worker: string): Promise<void> {
   }
 }
 
-/** The outcomes that their worker reports for the attempts that are running at the beginning. */
+/** The outcomes of the attempts that are running at the beginning, as reported by the worker of these attempts. */
 const endings = (end: (id: string) => AttemptEnd): UnsettledAttempt[] =>
   JOBS.flatMap(([, , state], index) => {
     const id = `00000000-0000-8000-8000-00000000000${index}`

@@ -2,9 +2,9 @@
  * Runs the real store, statement by statement, in different orders of concurrent workers and people, with a crash at
  * any step. The invariants of the design hold in every intermediate state, and nothing is lost at the end.
  *
- * For every pair, it runs three orders with a crash, drawn from a printed seed. For two workers, it also runs all
- * orders in which one of them pauses once. KALENDS_INTERLEAVINGS=all adds every distinguishable order; a number adds
- * that many from the seed KALENDS_SEED.
+ * For every pair of actors, the test runs three orders with a crash, drawn from a printed seed. For two workers, it
+ * also runs all orders in which one of them pauses once. KALENDS_INTERLEAVINGS=all adds every distinguishable order; a
+ * number adds that many from the seed KALENDS_SEED.
  */
 import { inspect } from 'node:util'
 import { beforeAll, it } from 'vitest'

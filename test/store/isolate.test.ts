@@ -70,7 +70,7 @@ describe('rejected rows', () => {
     expect(tries).toHaveLength(1 + 2 * 9)
   })
 
-  it('several rejected rows only cause further tries of the other rows', async () => {
+  it('several rejected rows cost only further tries, and all other rows are written', async () => {
     const { refused, write } = table()
     for (const id of ['3', '4', '300']) refused.add(id)
     const end = await outcome(isolation(), many(512), write)
@@ -284,7 +284,7 @@ describe('rows with lock timeouts', () => {
     expect(of.leftOut()).toEqual([])
   })
 
-  it('are not tried while they are left out, and then one by one', async () => {
+  it('are not tried while they are left out, and are then tried one by one', async () => {
     const { locked, tries, write } = table()
     const of = isolation()
     locked.add('a')

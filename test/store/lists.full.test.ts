@@ -1,6 +1,6 @@
 /**
- * With 250,000 schedules and 250,000 jobs, each page needs only a few statements. Each reads short ranges of an index
- * or, if no index matches, one bounded range.
+ * With 250,000 schedules and 250,000 jobs, each page needs only a few statements. Each statement reads short ranges of
+ * an index or, if no index matches, one bounded range.
  */
 import { createConnection, type Connection, type RowDataPacket } from 'mysql2/promise'
 import { beforeAll, expect, it } from 'vitest'
@@ -64,8 +64,9 @@ eachDatabase(({ kind, bare }) => {
   }
 
   const readsBy = async (statements: readonly string[], index: RegExp) => {
-    // A search reads slices of up to 5,000 rows, and fewer on a slow server. A page without a filter needs the keys for
-    // the total and the keys of the page, each with and without an instant, and the rows of the page.
+    // A search reads slices of up to 5,000 rows, and fewer on a slow server. A page without a filter takes up to five
+    // statements: two for the total and two for the keys of the page (with and without an instant), and one for its
+    // rows.
     const isSearch = statements.some((statement) => statement.includes('CASE WHEN 1 = 1'))
     expect(statements.length).toBeLessThanOrEqual(isSearch ? 2 * 100 : 5)
     for (const statement of isSearch ? statements.slice(0, 4) : statements) {

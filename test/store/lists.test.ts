@@ -727,7 +727,7 @@ onEachStore((under) => {
     },
   )
 
-  it('ended jobs are counted by hour, from the start of the range and excluding its end', async () => {
+  it('ended jobs are counted by hour, including the start of the range and excluding its end', async () => {
     const ended = (await everyJob()).flatMap(({ task, finishedAt }) =>
       task === 'mail' && finishedAt !== null ? [finishedAt.getTime()] : [],
     )

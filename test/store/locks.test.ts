@@ -56,7 +56,7 @@ onEachStore((under) => {
     return connection
   }
 
-  /** A database whose sessions wait for locks at most this long and try three times. */
+  /** A database whose statements wait at most this long for a lock, and are tried three times. */
   const impatient = (seconds: number): MysqlDatabase => {
     const database = new MysqlDatabase(under.url, 4, { lockWaits: { seconds, tries: 3 } })
     under.afterwards(() => database.close())
@@ -505,7 +505,7 @@ onEachStore((under) => {
         await ended('c', success),
         await ended('d', { kind: 'released' }),
       ]
-      // This job ends the locked range.
+      // The locked range ends at the entry of this job.
       await job(under, '0')
       const admin = await administrator()
       await admin.query('SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ')
@@ -583,7 +583,7 @@ onEachStore((under) => {
       const { executing } = loops()
       const past = toText(after(await clock(under), -1000))
       for (const task of ['x', 'z']) await job(under, task, { task, run_at: past })
-      // This job ends the locked range.
+      // The locked range ends at the entry of this job.
       await job(under, 'y', { task: 'y' })
       const admin = await administrator()
       await admin.query('SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ')

@@ -57,7 +57,7 @@ onEachStore((under) => {
     expect(await Kalends.migrationStatements(database.url, options)).toEqual([])
   })
 
-  it('six stores that are opened on an empty database at once all open', async () => {
+  it('six stores can be opened at once on an empty database', async () => {
     const database = await under.bare()
     const stores = await Promise.all(Array.from({ length: 6 }, () => openStore(database.url)))
     try {
@@ -117,7 +117,7 @@ onEachStore((under) => {
   it('an interrupted migration is continued', async () => {
     const database = await under.bare()
     await migrateDatabase(database.url)
-    // The last steps: the table of workers, and later indexes on the servers.
+    // Two of the last steps are undone, and even more are no longer recorded.
     await database.query('DROP TABLE worker')
     const index =
       under.kind === 'sqlite' ? 'periodic_task_declared_by' : 'periodic_task_declared_by ON periodic_task'
@@ -200,7 +200,7 @@ eachDatabase(({ kind, fresh, bare }) => {
   })
 
   describe('tables that need a later version', () => {
-    it('tables that need a later version are rejected with that version, by open with and without migrate, and by migrate [L57]', async () => {
+    it('tables that need a later version are rejected by open, with and without migrate, and by migrate; the error names the version [L57]', async () => {
       const database = await own()
       await migrateDatabase(database.url)
       expect(await upgrade(database)).toEqual(['0001_next'])

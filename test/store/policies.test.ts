@@ -249,7 +249,7 @@ onEachStore((under) => {
       expect((await claim()).map(({ id }) => id)).toEqual([three])
     })
 
-    it('replace also cancels a retry that is waiting for its time', async () => {
+    it('replace also cancels a retry that is not yet due', async () => {
       await withPolicy('replace')
       await come('s', 30)
       const one = first((await planOf('s')).jobs)
@@ -383,7 +383,7 @@ onEachStore((under) => {
   })
 
   describe('max_runs', () => {
-    it('the success that reaches max_runs makes the schedule done; after an increase in SQL, it is planned from now [T9, R2]', async () => {
+    it('the success that reaches max_runs makes the schedule done; when max_runs is increased in SQL, it is planned from now [T9, R2]', async () => {
       await write(under.store).create('s', settings({ timer: 'hourly', maxRuns: 1 }))
       await pass()
       await come('s', 10)
@@ -426,7 +426,7 @@ onEachStore((under) => {
     }
 
     it.each(['hourly', 'every 1h after finish', '2020-01-01'])(
-      '%s: a run that failed permanently [R2]',
+      '%s: a run that failed permanently makes the schedule dead [R2]',
       async (timer) => {
         await dead(timer)
         expect(await schedule(under, 's')).toMatchObject({
@@ -550,7 +550,7 @@ onEachStore((under) => {
       ["starts = '2189-01-01 00:00:00'", null],
       ['ends = NULL', 0],
       ["ends = '2199-01-01 00:00:00'", 0],
-    ])('of %s is planned from now on', async (assignment, spread) => {
+    ])('of %s plans the schedule again, from now', async (assignment, spread) => {
       await write(under.store).create('s', settings({ timer: 'hourly', ends: new Date('2190-01-01T00:00Z') }))
       await pass()
       const before = instant((await schedule(under, 's'))['nextrun'])?.getTime() ?? 0

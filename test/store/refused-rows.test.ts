@@ -9,7 +9,7 @@ beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }))
 afterEach(() => void vi.useRealTimers())
 
 const ROWS = 32
-/** Enough for the whole batch, both halves at each level, and the special handling of the rejected row. */
+/** Enough statements for the whole batch, both halves at each level, and the extra tries of the rejected row. */
 const A_FEW = 2 * Math.log2(ROWS) + 4
 const names = Array.from({ length: ROWS - 1 }, (_, index) => `good${String(index).padStart(2, '0')}`)
 const sorted = (ids: readonly string[]) => ids.toSorted()
@@ -135,7 +135,7 @@ onEachStore((under) => {
     expect(cursor).toEqual({ turns: [], hasLeftOut: true })
   })
 
-  it('many jobs can be left out, even of several tasks in one group', async () => {
+  it('many jobs can be left out, even if they belong to several tasks in one group', async () => {
     const { store } = await recorded()
     const tasks = Array.from({ length: 8 }, (_, index) => `task${index}`)
     for (const task of tasks) await job(under, `good ${task}`, { task })

@@ -330,7 +330,7 @@ onEachStore((under) => {
   })
 
   describe('a declared set', () => {
-    it('locks and reads the rows that have its ids or belong to it, and applies the changes that the callback decides', async () => {
+    it('is changed as the callback decides, after the rows that belong to it or have one of its ids are locked and read', async () => {
       await write(under.store).create('of set', settings({ declaredBy: 'set' }))
       await write(under.store).create('by id', settings())
       await write(under.store).create('other', settings({ declaredBy: 'other' }))

@@ -151,7 +151,7 @@ onEachStore((under) => {
     under.afterwards(() => under.query('PRAGMA ignore_check_constraints = 0'))
   }
 
-  it('a BLOB as an id, which SQLite stores, is skipped and delays nothing', async () => {
+  it('a row with a BLOB as its id, which only SQLite stores, is skipped and delays nothing', async () => {
     const { executing } = under.store
     await withoutChecks()
     await planned(under, 'good', await ago(1000))
@@ -172,7 +172,7 @@ onEachStore((under) => {
     expect(await executing.promoteDue(10)).toBe(bad.length)
   })
 
-  it('text in numeric columns, which SQLite stores, counts as unset', async () => {
+  it('text in numeric columns, which only SQLite stores, counts as unset', async () => {
     const isTaken = under.kind === 'sqlite'
     const columns = ['jitter', 'max_runs', 'run_count', 'error_count']
     const insert = `INSERT INTO periodic_task (id, task, timer, ${columns.join(', ')}) VALUES ('odd', 'task', '*:*:*', ${columns.map(() => "'many'").join(', ')})`
@@ -223,7 +223,7 @@ onEachStore((under) => {
       expect(ids(await mark())).toEqual(['s'])
     })
 
-    it('continues behind given marks with schedules that are due at the same time, or otherwise with later ones', async () => {
+    it('after given marks, continues with schedules that are due at the same time, or with later ones if there are none', async () => {
       const past = await ago(60_000)
       const times = { a: 0, b: 0, c: 0, d: 10, e: 20, f: 30 }
       for (const [id, ms] of Object.entries(times)) await planned(under, id, after(past, ms))
@@ -231,7 +231,7 @@ onEachStore((under) => {
         await under.store.scheduling.markDue(WORKER, limit, LEASE_MS, marks)
       const first = await behind(2, [])
       expect(ids(first)).toEqual(['a', 'b'])
-      // These schedules are inserted now, but are due before or at the same time as the first two.
+      // These schedules are inserted later, but are due before the first two or at the same time.
       await planned(under, 'z', after(past, -10))
       await planned(under, 'aa', past)
       const second = await behind(10, first)
@@ -331,14 +331,19 @@ onEachStore((under) => {
 
     it.each([
       [
-        'shares the row of a skip of the last slot for the same reason',
+        'shares the row of an earlier skip that has the same reason and is for the last slot',
         '2026-01-03',
         'overlap',
         { newer: 4, rows: 2 },
       ],
-      ['does not share the row of a skip for another reason', '2026-01-03', 'missed', { newer: 3, rows: 3 }],
       [
-        'does not share the row of a skip before the last slot',
+        'does not share the row of an earlier skip that has another reason',
+        '2026-01-03',
+        'missed',
+        { newer: 3, rows: 3 },
+      ],
+      [
+        'does not share the row of an earlier skip that is for a slot before the last one',
         '2026-01-04',
         'overlap',
         { newer: 3, rows: 3 },
@@ -582,7 +587,7 @@ onEachStore((under) => {
       it('a row that cannot be written is retried alone, and the other rows wait for a claim', async () => {
         const slot = await ago(1000)
         for (const id of ['a', 'b']) await planned(under, id, slot)
-        // Another row already has the id of one of these jobs.
+        // An unrelated row already has the id of the job of schedule a.
         await job(under, occurrenceId('a', slot))
         const { started, submissions } = await begin(9)
         expect(started).toEqual([])
@@ -788,7 +793,7 @@ onEachStore((under) => {
   describe('a mark made between the search for stale marks and their removal', () => {
     it.each([
       ['by another worker', 'other/1'],
-      ['by the same worker at another time', 'gone/1'],
+      ['by the same worker', 'gone/1'],
     ])('%s stays', async (_, worker) => {
       await marked('s', 'gone/1')
       const later = toText(after(await clock(under), 1000))

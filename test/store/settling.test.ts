@@ -120,7 +120,7 @@ onEachStore((under) => {
       }
     })
 
-    it('jobs that are no longer held are lost, and a job that got its schedule in SQL is settled with it', async () => {
+    it('jobs that the worker no longer holds are lost, and a job that was given a schedule in SQL is settled with that schedule', async () => {
       await planned(under, 's', after(await clock(under), MINUTE))
       await under.store.jobs.submit(['a', 'b', 'c', 'd', 'e', 'f'].map((id) => newJob(id)))
       const jobs = await claim()
@@ -192,7 +192,7 @@ onEachStore((under) => {
       expect(await claim()).toMatchObject([{ id: 'j', attempt: 2 }])
     })
 
-    it('an attempt that fails for the last time is final', async () => {
+    it('a last attempt that fails makes the job final', async () => {
       await running('j', { attempt: 2 })
       await settle(attempt('j', passing))
       expect(await jobRow(under, 'j')).toMatchObject({
@@ -203,7 +203,7 @@ onEachStore((under) => {
       })
     })
 
-    it('an attempt that fails permanently is final at once', async () => {
+    it('an attempt that fails permanently makes the job final at once', async () => {
       await running('j')
       await settle(attempt('j', failure))
       expect(await jobRow(under, 'j')).toMatchObject({ state: 'failed', reason: 'permanent', error: 'boom' })
@@ -287,7 +287,7 @@ onEachStore((under) => {
       expect(await jobRow(under, 'j')).toMatchObject({ attempt: 0, releases: 0 })
     })
 
-    it('an attempt that was cancelled is final', async () => {
+    it('an attempt that was cancelled makes the job final', async () => {
       await running('j')
       await settle(attempt('j', { kind: 'cancelled', error: null }))
       expect(await jobRow(under, 'j')).toMatchObject({ state: 'cancelled', error: null })

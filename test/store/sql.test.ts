@@ -73,7 +73,7 @@ onEachStore((under) => {
       ])
     })
 
-    it('ids of jobs are UUIDv7 with the current time, unique within one INSERT … SELECT, and sort by time', async () => {
+    it('ids of jobs are UUIDv7 with the current time; they are unique within one INSERT … SELECT and sort by time', async () => {
       const before = await clock(under)
       await under.query("INSERT INTO job (task) VALUES ('a'), ('b'), ('c')")
       for (let doubled = 3; doubled < 3000; doubled *= 2)
@@ -167,7 +167,7 @@ onEachStore((under) => {
       expect(await wakeAt(under, 's')).toBeNull()
     })
 
-    it('a row without a next run or a reason is due for planning now', async () => {
+    it('a row with neither a next run nor a reason to be idle is due for planning now', async () => {
       await planned(under, 's', null, { idle: 'done' })
       await under.query('UPDATE periodic_task SET idle = NULL')
       expect(await wakeAt(under, 's')).toEqual(EPOCH)
@@ -183,7 +183,7 @@ onEachStore((under) => {
       expect(await wakeAt(under, 's')).toEqual(new Date('2030-01-01T00:01:00Z'))
     })
 
-    it('a mark without an end has no effect', async () => {
+    it('a row whose mark has no end is due now', async () => {
       await planned(under, 's', FUTURE, { worker: 'w/1' })
       expect(await wakeAt(under, 's')).toEqual(EPOCH)
     })

@@ -1,6 +1,6 @@
 /**
- * Checks the actual statements against the rules of DESIGN §3: the indexes that they use, and the rows that they lock
- * and read, with tables of realistic size.
+ * Checks the actual statements on tables of realistic size: the indexes that they use, and the rows that they lock and
+ * read.
  */
 import { createConnection, type Connection, type RowDataPacket } from 'mysql2/promise'
 import { beforeAll, describe, expect, it } from 'vitest'
@@ -453,7 +453,7 @@ eachDatabase(({ kind, bare }) => {
       expect(await written(() => store.workers.heartbeat('unknown'))).toEqual(confirms)
     })
 
-    it('a change to a schedule locks and reads its row before and after the write, which is by key', async () => {
+    it('a change to a schedule locks and reads its row before and after the write, always by key', async () => {
       const [first] = (await recorded.store.lists.schedules({ limit: 1 })).items
       const id = first?.id ?? ''
       const statements = await statementsOf(() => recorded.store.schedules.update(id, { summary: 'new' }))

@@ -1,7 +1,7 @@
 /**
- * What suites require in addition to databases: a program, a library, root. If a requirement is missing, the suite is
- * skipped, and the last lines of the run report this, as for a missing database (global-setup.ts prints them). Under
- * CI, a missing requirement is an error.
+ * What suites require in addition to databases: a program, a library or root privileges. If a requirement is missing,
+ * the suite is skipped, and the last lines of the run report this, as for a missing database (global-setup.ts prints
+ * them). Under CI, a missing requirement is an error.
  */
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'

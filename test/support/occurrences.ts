@@ -1,9 +1,9 @@
 /**
  * Checks "once, not lost, never early", using only the rows that a run has left behind.
  *
- * The records: a run is a job row with its slot; a skip is one row whose `missed` is the number of its slots and whose
- * own slot is the newest of them; slots that were dropped before a run are one skip row with the reason 'missed', and
- * the run's `missed` is the same number.
+ * A run is a job row with its slot. A skip is one row whose `missed` is the number of its slots and whose own slot is
+ * the newest of them. Slots that were dropped before a run are one skip row with the reason 'missed', and their number
+ * is also the run's `missed`.
  */
 import type { TestDatabase } from './databases.ts'
 

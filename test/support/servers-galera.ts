@@ -435,8 +435,8 @@ class Node implements GaleraNode {
       'binlog-format=ROW',
       'default-storage-engine=InnoDB',
       'innodb-autoinc-lock-mode=2',
-      // Space for all writes of a chaos run. If a node's clock has gone back and the node has to free space, it waits
-      // for writes that none of its threads accepts until the clock catches up.
+      // Space for all writes of a chaos run. If a node's clock has gone back and the node has to free space, it waits,
+      // until the clock catches up, for writes that none of its threads accepts.
       'innodb-log-file-size=1G',
       'innodb-buffer-pool-size=512M',
       'wsrep-on=ON',

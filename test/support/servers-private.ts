@@ -116,7 +116,7 @@ function supervise(plan: PrivateServerPlan, port: number): Supervised {
     const output = readFileSync(written, 'utf8').slice(-2000)
     throw new Error(`${plan.name} exited (${String(signal ?? code)}). The end of its log:\n${output}`)
   })
-  // While the server starts, untilItAnswers handles the rejection; later, it is expected.
+  // While the server starts, untilItAnswers handles the rejection; later, an exit is expected.
   exited.catch(() => closeSync(written))
   return {
     exited,
