@@ -173,7 +173,7 @@ for (const { kind, bare, fresh } of databases.filter((database) => database.kind
       expect(Math.max(...seen)).toBeLessThanOrEqual(most)
     })
 
-    it('new connections use the new password after it is replaced in the pool', async () => {
+    it('after the password in the pool is replaced, new connections use the new one', async () => {
       const own = await database()
       const credentials = await user(own, '')
       const given = pool(own.url, credentials)
