@@ -65,7 +65,7 @@ describe('a correct record passes', () => {
   })
 
   it.each([-900, -9, 0, 9, 740, 900])(
-    'a record with slots that an edit of `created` moves by %i ms passes',
+    'a record passes if an edit of `created` moves its slots by %i ms',
     (ms) => {
       const run = new Imitation({ begin: NOON })
       for (const offset of [0, 250, 500, 750, 1000, 1250]) {
@@ -86,7 +86,7 @@ describe('a correct record passes', () => {
     },
   )
 
-  it('a record with a job that was deleted before it ended passes', () => {
+  it('a record passes if a job was deleted before it ended', () => {
     const record = goodRecord()
     const before = {
       ...record.jobs[0],

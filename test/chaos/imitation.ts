@@ -1,7 +1,7 @@
 /**
  * A simulated run: rows of schedules and jobs, planned by the real planner and advanced by a simulated clock. Its
- * record has the format of a real run's record, and is correct by construction, even with edits, outages and nights when
- * the clocks change.
+ * record has the format of a real run's record, and is correct by construction, even with edits, outages and nights
+ * when the clocks change.
  */
 import { finish } from '../../src/model/settle.ts'
 import { occurrenceId } from '../../src/model/occurrence.ts'

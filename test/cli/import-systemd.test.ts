@@ -483,7 +483,7 @@ describe('an infinite or zero span, which systemd reads without a warning', () =
   test.each([
     ['OnUnitActiveSec=0', 'every 1min'],
     ['OnUnitInactiveSec=0s', 'every 1min after finish'],
-  ])('%s starts again within AccuracySec=: %s', async (line, timer) => {
+  ])('with %s, the timer elapses again within AccuracySec=: %s', async (line, timer) => {
     expect(await notesOf(line)).toMatchObject([
       { timer, notes: expect.arrayContaining([expect.stringMatching(`^${line}: systemd starts it again`)]) },
     ])

@@ -23,17 +23,20 @@ const cancels: [string, () => Promise<void>][] = [
   ['fails', () => Promise.reject(new Error('gone'))],
 ]
 
-it.each(cancels)('a body that does not arrive in time is rejected if the cancellation of its source %s', async (_, ends) => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-  onTestFinished(() => void vi.useRealTimers())
-  const cancel = vi.fn(ends)
-  const rejected = expect(read(endless(cancel))).rejects.toMatchObject({ status: 408, code: 'TIMEOUT' })
-  await vi.advanceTimersByTimeAsync(29_999)
-  expect(cancel).not.toHaveBeenCalled()
-  await vi.advanceTimersByTimeAsync(1)
-  await rejected
-  expect(cancel).toHaveBeenCalledOnce()
-})
+it.each(cancels)(
+  'a body that does not arrive in time is rejected if the cancellation of its source %s',
+  async (_, ends) => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const cancel = vi.fn(ends)
+    const rejected = expect(read(endless(cancel))).rejects.toMatchObject({ status: 408, code: 'TIMEOUT' })
+    await vi.advanceTimersByTimeAsync(29_999)
+    expect(cancel).not.toHaveBeenCalled()
+    await vi.advanceTimersByTimeAsync(1)
+    await rejected
+    expect(cancel).toHaveBeenCalledOnce()
+  },
+)
 
 it.each(cancels)(
   'a body that is too large is rejected before its end if the cancellation of its source %s',

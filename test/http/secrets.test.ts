@@ -284,7 +284,7 @@ eachDatabase((under) => {
     })
 
     it.each([
-      ['a text', String.raw`{"a":"\ud800"}`],
+      ['a string', String.raw`{"a":"\ud800"}`],
       ['the second half', String.raw`{"a":"x\udfffx"}`],
       ['a key', String.raw`{"\udbff":1}`],
       ['halves in the wrong order', String.raw`{"a":["\udc00\ud800"]}`],

@@ -155,6 +155,6 @@ it('freezes are reported when they change and at the first poll, because they ma
     { freezes: 'two' },
   ])
   for (let pass = 0; pass < 4; pass += 1) await watch.pass()
-  // The number of polls.
+  // The number of polls at the time of each report.
   expect(changes.freezes).toEqual([1, 3])
 })
