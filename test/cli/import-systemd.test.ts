@@ -243,7 +243,7 @@ describe('which timers run', () => {
     ])
   })
 
-  test('the enabled or named instances of a template are imported', async () => {
+  test('the instances of a template that are enabled or named by --only are imported', async () => {
     const cwd = await tree({
       'cron@.timer': '[Timer]\nOnCalendar=%i\n',
       'cron@.service': SERVICE,
