@@ -30,7 +30,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   generated: [],
   calendar: ['nearest'],
   timer: ['calendar', ...BASE],
-  // The source of flags, schemas, columns and documents: plain data, so that a command loads nothing else.
+  // Flags, schemas, columns and documents derive from this plain data; a command that needs it loads nothing else.
   settings: [],
   model: ['settings', 'timer', 'generated', ...BASE],
   // The tables for applications that use drizzle, which are also the source of the migrations.
@@ -38,7 +38,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   'store interface': ['settings', 'model', ...BASE],
   store: ['store interface', 'settings', 'model', 'generated', ...BASE],
   ...Object.fromEntries(PARTS.map((part) => [part, ['store interface', 'settings', 'model', ...BASE]])),
-  // Schedules read, write and preview timers, because the planner does not return elapses.
+  // Schedules read, write and preview timers themselves: the planner does not return elapses.
   schedules: ['store interface', 'settings', 'model', 'timer', ...BASE],
   // Views preview elapses.
   views: ['store interface', 'model', 'timer', ...BASE],

@@ -111,7 +111,7 @@ describe('events', () => {
     })
   })
 
-  it('reach a listener of once only once', async () => {
+  it('reach a listener that was added with `once` only one time', async () => {
     const work = task('work')
     await using app = await open((kalends) => kalends.handle(work, () => undefined))
     const heard: string[] = []

@@ -92,7 +92,7 @@ const seconds = fc.oneof(
   },
 )
 
-/** Events with whole seconds, and their expanded meaning. */
+/** Events with whole seconds, each as text and as sets of values. */
 export function events(zone: fc.Arbitrary<string>, dates: 'all' | 'frequent'): fc.Arbitrary<NaiveEvent> {
   return fc
     .record({

@@ -7,7 +7,7 @@ interface Example {
   readonly expr: string
   readonly base?: string
   readonly normalized?: string
-  /** The first elapses, with `never` after the last one. If missing, the text is rejected. */
+  /** The first elapses, with `never` after the last one. If missing, the text must be rejected. */
   readonly next?: readonly string[]
 }
 

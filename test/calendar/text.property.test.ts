@@ -87,7 +87,7 @@ describe('every string either is a valid event or causes an error that states th
   })
 })
 
-describe('the cost of parsing a string depends only on its length, not on its numbers', () => {
+describe('the cost of parsing a string depends only on its length, not on the numbers in it', () => {
   test('a string is scanned a fixed number of times', () => {
     fc.assert(
       fc.property(anyText, (text) => {

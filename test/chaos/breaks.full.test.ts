@@ -23,7 +23,7 @@ const FAULTS = 4
 /** Enough workers for faults on two of them at the same time. */
 const WORKERS = 4
 const SCHEDULES = 60
-/** If some protections are missing, work never ends. */
+/** A limit, because work never ends if certain protections are missing. */
 const REST_WITHIN_MS = 30_000
 const LIMIT_MS = 600_000
 

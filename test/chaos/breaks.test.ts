@@ -39,11 +39,14 @@ async function startBroken(mutations: readonly Mutation[]): Promise<string> {
 }
 
 describe('breaks of the product', () => {
-  test.each(BREAKS)('$name: its texts exist, and a worker starts with the break', async ({ mutations }) => {
-    expect(await startBroken(mutations)).toBe('ran')
-  })
+  test.each(BREAKS)(
+    '$name: the code that it replaces exists, and a worker starts with the break',
+    async ({ mutations }) => {
+      expect(await startBroken(mutations)).toBe('ran')
+    },
+  )
 
-  test('code to replace that is missing or occurs more than once makes the process exit', async () => {
+  test('the process exits if the code to replace is missing or occurs more than once', async () => {
     const file = 'store/sql/submit.js'
     await expect(startBroken([{ file, find: 'no such text', put: '' }])).rejects.toThrow(
       /submit\.js must contain this text once, but contains it 0 times: no such text/,
@@ -61,7 +64,7 @@ describe('breaks of the product', () => {
     },
   )
 
-  test('each has a unique name and describes what it removes', () => {
+  test('each break has a unique name and describes what it removes', () => {
     expect(BREAKS.map(({ name }) => name)).toEqual([...BREAK_NAMES])
     for (const { mutations, sql, rules, removes } of BREAKS) {
       expect(mutations.length + sql.length).toBeGreaterThan(0)

@@ -65,7 +65,7 @@ describe('a correct record passes', () => {
   })
 
   it.each([-900, -9, 0, 9, 740, 900])(
-    'a record with slots that an edit of `created` moves by %i ms passes',
+    'a record passes if an edit of `created` moves its slots by %i ms',
     (ms) => {
       const run = new Imitation({ begin: NOON })
       for (const offset of [0, 250, 500, 750, 1000, 1250]) {
@@ -86,7 +86,7 @@ describe('a correct record passes', () => {
     },
   )
 
-  it('a record with a job that was deleted before it ended passes', () => {
+  it('a record passes if a job was deleted before it ended', () => {
     const record = goodRecord()
     const before = {
       ...record.jobs[0],
@@ -112,7 +112,7 @@ describe('a correct record passes', () => {
     expect(rulesOf({ ...record, journal: [...record.journal, deletion] })).toEqual([])
   })
 
-  it('a record with an application queue that contains exactly the jobs handed over passes', () => {
+  it('a record passes if the application queue contains exactly the jobs that were handed over', () => {
     const record = goodRecord()
     const jobs = record.jobs.map((job) =>
       job['state'] === 'skipped' || job['task'] !== 'tick' ? job : { ...job, queue: 'external' },
@@ -146,7 +146,7 @@ describe('a correct record passes', () => {
     }
   }
 
-  it('a record with an attempt that a worker started again after it lost its connection and released the job passes', () => {
+  it('a record passes if a worker lost its connection, released the job and started the same attempt again', () => {
     expect(rulesOf(startedAgain(true))).toEqual([])
     expect(rulesOf(startedAgain(false))).toEqual(['doubled'])
   })
@@ -225,8 +225,8 @@ describe('a correct record passes', () => {
         expect(check(run.end()).violations).toEqual([])
       }),
       // A fixed seed, so that results before and after a change are comparable. A known limitation: with seed
-      // 468726416, a nextrun that is set back with a forged planned_from, after last_slot was moved, counts as a lost
-      // slot.
+      // 468726416, the checker reports a lost slot, because last_slot is moved and nextrun is then set back with a
+      // forged planned_from.
       { numRuns: 500, seed: Number(process.env['KALENDS_TEST_SEED'] ?? 20261121) },
     )
   })

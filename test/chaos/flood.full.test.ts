@@ -1,8 +1,8 @@
 /**
  * A worker whose API is flooded in every way at once submits on time and reports its health correctly. The worker is a
  * separate process, as in production; requests and time are bounded. Worker, server and flood share the machine, so the
- * permitted lateness is a multiple of the time that a statement of another client takes meanwhile. [Two cores: at most
- * 50 ms late on SQLite, 450 ms on the servers.]
+ * permitted lateness is a multiple of the time that a statement of another client takes during the flood. [Two cores: at
+ * most 50 ms late on SQLite, 450 ms on the servers.]
  */
 import { connect, type Socket } from 'node:net'
 import { writeFile } from 'node:fs/promises'
@@ -16,7 +16,7 @@ const TOKEN = 'a-token-that-nobody-guesses'
 const FLOOD_MS = 12_000
 const JOBS = 20_000
 const SECOND = 1000
-/** The number of statements between the time of a slot and its `submitted`, including those of the pass before. */
+/** The number of statements between the time of a slot and its `submitted`, including those of the previous pass. */
 const STATEMENTS = 8
 
 /** Inserts old jobs, whose args a search reads. */

@@ -1,6 +1,6 @@
 /**
- * A simulated run: rows of schedules and jobs, planned by the real planner and advanced by a simulated clock. It
- * produces the same record as a real run. Its records are correct by construction, even with edits, outages and nights
+ * A simulated run: rows of schedules and jobs, planned by the real planner and advanced by a simulated clock. Its
+ * record has the format of a real run's record, and is correct by construction, even with edits, outages and nights
  * when the clocks change.
  */
 import { finish } from '../../src/model/settle.ts'

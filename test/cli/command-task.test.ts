@@ -39,7 +39,7 @@ test.each([
   ['stdout', 'info', ''],
   ['stderr', 'warn', '>&2'],
 ])(
-  '600 MB without a line break on %s become one line of 16 KB and need no memory',
+  '600 MB without a line break on %s become one line of 16 KB and need little memory',
   async (_name, level, to) => {
     const before = liveMemory()
     let most = before

@@ -95,7 +95,7 @@ test('a schedule whose line is now rejected is not stale', () => {
   expect(matched([{ ...refused, isLeftOut: true }], existing, 'cron.').stale).toEqual(['cron.job'])
 })
 
-test('changing the variables above all lines changes no id', () => {
+test('changing variables at the top of the file changes no id', () => {
   const withPath = (text: string, path: string) => {
     const one = candidate(text)
     return one.schedule === null

@@ -63,7 +63,7 @@ describe('an empty value', () => {
     ['OnActiveSec=\nOnCalendar=hourly', ['*-*-* *:00:00']],
     ['Persistent=\nOnCalendar=hourly', ['*-*-* *:00:00', 'every 1d after finish']],
   ])(
-    'an empty value of a time clears all times, and that of another setting clears only this setting: %j [L71]',
+    'an empty value clears all times if its setting is a time, and otherwise only its own setting: %j [L71]',
     async (dropIn, timers) => {
       expect(
         await timersOf({
@@ -75,7 +75,7 @@ describe('an empty value', () => {
     },
   )
 
-  test('an empty value that clears every time leaves a timer that systemd does not start', async () => {
+  test('a timer whose times are all cleared by an empty value is rejected, because systemd does not start it', async () => {
     const { found } = await imported(
       await tree({ ...base, 'a.timer': '[Timer]\nOnCalendar=daily\nOnBootSec=\n' }),
       '.',
@@ -125,7 +125,7 @@ describe('drop-ins', () => {
     expect(await userOf(files, 'my-job.service')).toEqual(['third'])
   })
 
-  test('of drop-ins with the same name, the first folder wins, then the most specific name', async () => {
+  test('of drop-ins with the same file name, the one for the most specific unit wins, then the one in the first folder', async () => {
     const files = {
       'usr/a.timer': timer,
       'usr/a.timer.d/time.conf': '[Timer]\nOnCalendar=\nOnCalendar=01:00\n',
@@ -243,7 +243,7 @@ describe('which timers run', () => {
     ])
   })
 
-  test('the enabled or named instances of a template are imported', async () => {
+  test('the instances of a template that are enabled or named by --only are imported', async () => {
     const cwd = await tree({
       'cron@.timer': '[Timer]\nOnCalendar=%i\n',
       'cron@.service': SERVICE,
@@ -340,7 +340,7 @@ describe('units of users', () => {
       { 'a.timer': timer, 'a.service': `${SERVICE}[Install]\nWantedBy=timers.target default.target\n` },
     ],
   ])(
-    '%s run as the owner of the file or as --user, and never become root’s [C3, L71]',
+    '%s run as the owner of the file or as --user, and never as root [C3, L71]',
     async (_what, folder, units) => {
       const files = Object.entries(units).map(([name, text]) => [join(folder, name), text] as const)
       const cwd = await tree(Object.fromEntries(files))
@@ -363,7 +363,7 @@ describe('units of users', () => {
     },
   )
 
-  test('have the home, folders and rights of the user', async () => {
+  test('have the home directory, folders and rights of the user', async () => {
     const cwd = await tree({
       'systemd/user/a.timer': timer,
       'systemd/user/a.service': '[Service]\nType=oneshot\nUser=root\nExecStart=+%h/bin/a %u %U %t %E\n',
@@ -429,7 +429,7 @@ describe('a setting that systemd only warns about', () => {
     ['Unit=a.service # it', { args: { argv: ['/bin/a'] } }],
     ['Unit=a.service\nUnit=b.service # it', { args: { argv: ['/bin/a'] } }],
     ['Unit=b.service # it\nUnit=a.service', { args: { argv: ['/bin/a'] } }],
-  ])('in [Timer] is a note, and the value is ignored: %j', async (text, settings) => {
+  ])('in [Timer] is ignored, and a note reports it: %j', async (text, settings) => {
     const cwd = await tree({ 'a.timer': `[Timer]\nOnCalendar=daily\n${text}\n`, 'a.service': SERVICE })
     const { found } = await imported(cwd, '.', '--all')
     expect(found).toMatchObject([{ timer: '*-*-* 00:00:00', result: 'would be created', ...settings }])
@@ -447,7 +447,7 @@ describe('a setting that systemd only warns about', () => {
     ["Type=oneshot\nExecStart=-/bin/b # don't", { args: { argv: ['/bin/a'] } }],
     ["Type=oneshot\nExecStart='/bin/b # it", { args: { argv: ['/bin/a'] } }],
     ['EnvironmentFile=etc/a # it', { args: { argv: ['/bin/a'] } }],
-  ])('in [Service] is a note, and the value is ignored: %j', async (text, settings) => {
+  ])('in [Service] is ignored, and a note reports it: %j', async (text, settings) => {
     const cwd = await tree({
       'a.timer': '[Timer]\nOnCalendar=daily\n',
       'a.service': `[Service]\n${text}\nExecStart=/bin/a\n`,
@@ -464,7 +464,7 @@ describe('a setting that systemd only warns about', () => {
   })
 })
 
-describe('a span without an end or a length, which systemd reads without a warning', () => {
+describe('an infinite or zero span, which systemd reads without a warning', () => {
   const never = 'OnUnitActiveSec=infinity never elapses'
   const notesOf = async (lines: string) => {
     const cwd = await tree({ 'a.timer': `[Timer]\n${lines}\n`, 'a.service': SERVICE })
@@ -483,7 +483,7 @@ describe('a span without an end or a length, which systemd reads without a warni
   test.each([
     ['OnUnitActiveSec=0', 'every 1min'],
     ['OnUnitInactiveSec=0s', 'every 1min after finish'],
-  ])('%s starts again within AccuracySec=: %s', async (line, timer) => {
+  ])('with %s, the timer elapses again within AccuracySec=: %s', async (line, timer) => {
     expect(await notesOf(line)).toMatchObject([
       { timer, notes: expect.arrayContaining([expect.stringMatching(`^${line}: systemd starts it again`)]) },
     ])

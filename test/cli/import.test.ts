@@ -59,8 +59,8 @@ describe('a crontab', () => {
     ])
   })
 
-  // The times are in winter. No schedule has days in both fields, because croner combines them if one begins with a
-  // star.
+  // The times are in winter, because croner treats clock changes differently. No schedule has days in both fields,
+  // because croner combines them if one begins with a star.
   test.each(schedules)('$original elapses at the times of a cron library', ({ original, schedule }) => {
     const [expression = ''] = /^(?:@\w+|(?:\S+\s+){4}\S+)/.exec(original) ?? []
     const zone =
@@ -236,7 +236,7 @@ describe('a crontab', () => {
     expect(summary.isWellFormed()).toBe(true)
   })
 
-  test('an assignment applies to later lines, without its quotes', () => {
+  test('an assignment applies to later lines, and its quotes are removed', () => {
     const [first, second] = readCrontab('0 1 * * * a\n X = " y z "\n0 2 * * * b', {
       system: false,
       zone: 'UTC',
@@ -346,7 +346,7 @@ Environment="A=\;"`,
     expect(() => service(text)).toThrow(why)
   })
 
-  test('a folder that systemd allows to be missing has a note', () => {
+  test('a note reports a folder that systemd allows to be missing', () => {
     const { notes } = service('ExecStart=/bin/a\nWorkingDirectory=-/a')
     expect(notes).toEqual(['WorkingDirectory: runs fail if the folder does not exist'])
   })
@@ -423,7 +423,7 @@ test.each([
   ['no folder', ['systemd', 'nowhere'], 2],
   ['no such user', ['systemd', '.', '--user', 'no-such-user', '--dry-run'], 2],
   ['no such timer', ['systemd', join(fixtures, 'systemd'), '--only', 'nope'], 3],
-])('an import of %s fails: %j ends with %i', async (_what, args, code) => {
+])('an import fails if there is %s: %j exits with code %i', async (_what, args, code) => {
   const cwd = await temporaryFolder()
   await writeFile(join(cwd, 'empty'), '# nothing\n')
   expect(await runHere(['import', ...args], { cwd })).toMatchObject({ code, stdout: '' })

@@ -27,7 +27,7 @@ export interface Program {
 
 export interface RunOptions {
   readonly cwd: string
-  /** Added to this process's environment, without KALENDS_DATABASE. */
+  /** Added to this process's environment, from which KALENDS_DATABASE is removed. */
   readonly env?: Readonly<Record<string, string>>
   /** The input of the program. Default: empty. */
   readonly stdin?: string
@@ -93,7 +93,7 @@ export function start(script: string, args: readonly string[], options: RunOptio
   return { child, printed: () => stdout, until, ended }
 }
 
-/** Runs to its end. */
+/** Runs a program to its end. */
 export function run(script: string, args: readonly string[], options: RunOptions): Promise<Ended> {
   return start(script, args, options).ended
 }

@@ -109,7 +109,7 @@ describe('without a terminal', () => {
     for (const line of stdout.trimEnd().split('\n')) expect(line.length).toBeLessThanOrEqual(40)
   })
 
-  test.runIf(hasBash)('an early closed pipe ends the command without an error', async () => {
+  test.runIf(hasBash)('a pipe that is closed early ends the command without an error', async () => {
     const { cwd } = await folder()
     const lines = [
       `${program} schedules list --json | head -n 1 > /dev/null; echo "\${PIPESTATUS[0]}"`,

@@ -68,13 +68,13 @@ describe('a token is rejected', () => {
     expect(() => givenToken(file)).toThrow(/belongs to the user 65534/)
   })
 
-  test('a token in a link to a file that others can read is rejected', async () => {
+  test('a token file that is a link to a file that others can read is rejected', async () => {
     const file = await fileWith(TOKEN, 0o644)
     await symlink(file, `${file}.link`)
     expect(() => givenToken(`${file}.link`)).toThrow(/has the mode 0644/)
   })
 
-  test('a token in a folder instead of a file is rejected', async () => {
+  test('a token file that is a folder is rejected', async () => {
     const folder = join(await temporaryFolder(), 'token')
     await mkdir(folder, { mode: 0o700 })
     expect(() => givenToken(folder)).toThrow(/is not a regular file/)

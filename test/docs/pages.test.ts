@@ -12,7 +12,7 @@ import { pages, root } from './markdown.ts'
 /** The formatter pads the cells of tables. */
 const read = (file: string) => readFileSync(join(root, file), 'utf8').replaceAll(/ +/g, ' ')
 
-/** The names and codes in the sources. */
+/** The names and codes of the errors in a source file. */
 function errorsOf(source: string): string[] {
   return [...source.matchAll(/class (\w+Error) extends \w*Error \{[^}]*?readonly code = '(\w+)'/g)].map(
     ([, name, code]) => `\`${name}\` | \`${code}\``,

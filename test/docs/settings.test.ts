@@ -140,7 +140,7 @@ test.each([
   ['docs/tables.md', columnsTable],
   ['docs/cli.md', flagsTable],
   ['docs/guides/retries.md', policyTable],
-])('%s has the table of the settings', async (page, part) => {
+])('%s has the settings table', async (page, part) => {
   await expect(withPart(page, part())).toMatchFileSnapshot(join(root, page))
 })
 
@@ -148,7 +148,7 @@ test('the page lists every setting', async () => {
   await expect(ofPage()).toMatchFileSnapshot(join(root, 'src/ui/api/generated/settings.ts'))
 })
 
-test('doc comments contain the descriptions of the table', () => {
+test('doc comments contain the descriptions from the settings table', () => {
   const source = ts.createSourceFile(
     'setting-table.ts',
     readFileSync(join(root, 'src/model/setting-table.ts'), 'utf8'),

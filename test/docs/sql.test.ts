@@ -1,4 +1,4 @@
-/** Runs the SQL of the documentation on every database while Kalends is working. */
+/** Runs the SQL of the documentation on every database while a worker is running. */
 import { join, relative } from 'node:path'
 import { expect, test } from 'vitest'
 import { Kalends } from '../../src/index.ts'

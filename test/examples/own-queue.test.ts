@@ -49,7 +49,7 @@ eachDatabase(({ fresh }) => {
         "SELECT missed, reason, state FROM job WHERE periodic_task_id = ? AND state NOT IN ('external', 'success')",
         [schedule],
       )
-      // While a run is queued, the next slot is skipped; a job that is not handed over yet is waiting.
+      // While a run is queued, the next slot is skipped; a job that has not been handed over yet is waiting.
       const skips = others.filter(({ state }) => state === 'skipped')
       expect(skips.filter(({ reason }) => reason !== 'overlap')).toEqual([])
       const skipped = skips.reduce((sum, { missed }) => sum + Number(missed), 0)

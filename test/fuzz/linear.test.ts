@@ -13,7 +13,7 @@ import { jsonText } from '../../src/model/task.ts'
 import { withLiterals } from '../../src/store/mysql/literal.ts'
 import { checkTimer, fromCrontab, inWords, timer, timeSpan } from '../../src/timer/index.ts'
 
-/** Reads a string; its result or error does not matter. */
+/** Reads a string; the result or error does not matter. */
 type Step = (text: string) => unknown
 
 interface Case {
@@ -255,7 +255,7 @@ const MAX_GROWTH = 10
 /** Measurements below this are not meaningful. At these lengths, a quadratic step exceeds it. */
 const NOISE_MS = 20
 const ROUNDS = 12
-/** Other load on the machine cannot explain such a cost repeatedly. */
+/** If measurements exceed this repeatedly, other load on the machine cannot be the reason. */
 const BEYOND_DOUBT_MS = 50 * NOISE_MS
 
 /** Rounds continue only while the cheapest measurements look quadratic, because other load only adds to the cost. */

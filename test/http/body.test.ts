@@ -18,25 +18,28 @@ function endless(cancel: () => Promise<void> = () => Promise.resolve()): Request
 const read = (request: Request, limit = 1000) => readBody(request, limit, () => Promise.resolve())
 
 const cancels: [string, () => Promise<void>][] = [
-  ['at once', () => Promise.resolve()],
-  ['never, as in a request that was cloned', () => new Promise(() => undefined)],
-  ['with an error', () => Promise.reject(new Error('gone'))],
+  ['ends at once', () => Promise.resolve()],
+  ['never ends, as in a request that was cloned', () => new Promise(() => undefined)],
+  ['fails', () => Promise.reject(new Error('gone'))],
 ]
 
-it.each(cancels)('a body that does not arrive in time is rejected if its source ends %s', async (_, ends) => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-  onTestFinished(() => void vi.useRealTimers())
-  const cancel = vi.fn(ends)
-  const rejected = expect(read(endless(cancel))).rejects.toMatchObject({ status: 408, code: 'TIMEOUT' })
-  await vi.advanceTimersByTimeAsync(29_999)
-  expect(cancel).not.toHaveBeenCalled()
-  await vi.advanceTimersByTimeAsync(1)
-  await rejected
-  expect(cancel).toHaveBeenCalledOnce()
-})
+it.each(cancels)(
+  'a body that does not arrive in time is rejected if the cancellation of its source %s',
+  async (_, ends) => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const cancel = vi.fn(ends)
+    const rejected = expect(read(endless(cancel))).rejects.toMatchObject({ status: 408, code: 'TIMEOUT' })
+    await vi.advanceTimersByTimeAsync(29_999)
+    expect(cancel).not.toHaveBeenCalled()
+    await vi.advanceTimersByTimeAsync(1)
+    await rejected
+    expect(cancel).toHaveBeenCalledOnce()
+  },
+)
 
 it.each(cancels)(
-  'a body that is too large is rejected before its end if its source ends %s',
+  'a body that is too large is rejected before its end if the cancellation of its source %s',
   async (_, ends) => {
     const cancel = vi.fn(ends)
     await expect(read(endless(cancel), 4)).rejects.toMatchObject({ status: 413, code: 'BODY_TOO_LARGE' })
@@ -50,7 +53,7 @@ it('a body whose connection breaks is rejected', async () => {
   await expect(read(request)).rejects.toMatchObject({ status: 400, code: 'BODY_CUT_SHORT' })
 })
 
-it('a body that the application has already read is a mistake of the application', async () => {
+it('a body that the application has already read is a mistake in the application', async () => {
   const request = new Request('http://localhost/', { method: 'POST', body: '{}' })
   await request.text()
   await expect(read(request)).rejects.toThrow(TypeError)

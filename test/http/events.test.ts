@@ -174,7 +174,7 @@ it.skipIf(sqlite === undefined)(
   "the first listener is told about changes made before the server's first poll, even if no poll can see them",
   async () => {
     const api = await scene()
-    // Servers store the time of a change in seconds, so a second change in the same second is not visible.
+    // Servers store the time of a change in seconds, so a further change within that second is not visible.
     api.kalends.api.views.changeTokens = () => Promise.resolve({ schedules: '1', jobs: '1', workers: '1' })
     for (const _ of ['first', 'again']) {
       const stream = await follow(api)

@@ -242,7 +242,7 @@ eachDatabase((under) => {
     const { kalends, database, lines, call } = await apiScene(under)
     await database.query('DROP TABLE job_log')
     await database.query('DROP TABLE job')
-    // Such strings are not sent in hexadecimal.
+    // Plain ASCII is not sent in hexadecimal, so the statement contains the password.
     const plain = { password: 'hunter2' }
     await expect(kalends.jobs.submit('login', plain)).rejects.toSatisfy(
       (error) => !LEAK.test(inspect(error, { depth: 10, showHidden: true })),
@@ -284,7 +284,7 @@ eachDatabase((under) => {
     })
 
     it.each([
-      ['a text', String.raw`{"a":"\ud800"}`],
+      ['a string', String.raw`{"a":"\ud800"}`],
       ['the second half', String.raw`{"a":"x\udfffx"}`],
       ['a key', String.raw`{"\udbff":1}`],
       ['halves in the wrong order', String.raw`{"a":["\udc00\ud800"]}`],

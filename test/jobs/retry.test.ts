@@ -93,7 +93,7 @@ eachDatabase((under) => {
     expect(refused).toMatchObject({ jobId: waiting })
     expect(String(refused)).toContain(waiting)
     expect(await web.jobs.get(failed)).toMatchObject({ state: 'failed' })
-    // The same for runNow.
+    // The same applies to runNow.
     await expect(web.schedules.runNow('s')).rejects.toMatchObject({
       code: 'KALENDS_CONFLICT',
       jobId: waiting,

@@ -20,7 +20,7 @@ import { databases, eachDatabase, type TestDatabase } from '../support/databases
 
 const mail = task('mail')
 
-/** Runs the work in a transaction of the application. It commits, or rolls back if the work throws. */
+/** Runs the work in a transaction of the application. Commits, or rolls back if the work throws. */
 type InTransaction = (work: (tx: Transaction) => Promise<void>) => Promise<void>
 
 /** Checks the requirements that apply to each kind of transaction. */

@@ -41,7 +41,7 @@ eachDatabase((under) => {
     expect(messages()).toEqual([])
   })
 
-  it('in a scope, the warning does not name tasks of other owners', async () => {
+  it('in a scope, the returned warning does not name tasks of other owners, but the log does', async () => {
     const { open } = await scene(under)
     const { logger, messages } = collectingLogger()
     const kalends = await open({ logger })

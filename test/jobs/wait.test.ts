@@ -7,7 +7,7 @@ import { eachDatabase } from '../support/databases.ts'
 const work = task('work', { retries: 0 })
 
 eachDatabase((under) => {
-  it('wait returns the job with its result once it has ended, at once if it runs in this process [R13]', async () => {
+  it('wait returns the job with its result when the job ends, without polling if it runs in this process [R13]', async () => {
     const { open } = await scene(under)
     // Without polling.
     const kalends = await open({ pollInterval: '60s' })

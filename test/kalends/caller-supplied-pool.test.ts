@@ -173,7 +173,7 @@ for (const { kind, bare, fresh } of databases.filter((database) => database.kind
       expect(Math.max(...seen)).toBeLessThanOrEqual(most)
     })
 
-    it('new connections use the new password after it is replaced in the pool', async () => {
+    it('after the password in the pool is replaced, new connections use the new one', async () => {
       const own = await database()
       const credentials = await user(own, '')
       const given = pool(own.url, credentials)
@@ -246,7 +246,7 @@ describe('rejects', () => {
       () => pool({ database: 'app', stream: connect(1, '127.0.0.1').on('error', () => {}) }),
       'serves only one connection',
     ],
-  ])('%s, saying what is needed', async (_, target, text) => {
+  ])('%s, and the error states what is required', async (_, target, text) => {
     // Plain JavaScript may pass these values.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     const opening = Kalends.open(target() as never)

@@ -1,4 +1,4 @@
-/** Jobs in an external queue: how their schedules behave in the meantime, and the effects of their reports. */
+/** Jobs in an external queue: how their schedules behave until the jobs are reported, and the effects of reports. */
 import { inspect } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
 import {

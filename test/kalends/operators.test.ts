@@ -27,7 +27,7 @@ eachDatabase((under) => {
     end.open()
   })
 
-  test('prune removes final jobs by age and number at once', async () => {
+  test('prune removes final jobs that are older than the given age', async () => {
     const { open, database } = await scene(under)
     const kalends = await open()
     const ids = await Promise.all(Array.from({ length: 5 }, () => kalends.jobs.submit('x')))

@@ -106,7 +106,7 @@ for (const under of databases.filter(({ kind }) => kind !== 'sqlite'))
       })
     })
 
-    it('without migrate, a missing schema is reported by name and not created', async () => {
+    it('without migrate, a missing schema is not created, and the error names it', async () => {
       const at = await place(under)
       const { database, schema } = at
       await expect(Kalends.open(database.url, { schema, migrate: false })).rejects.toMatchObject({

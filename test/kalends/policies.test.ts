@@ -9,7 +9,7 @@ const tick = task('tick')
 
 interface Pair {
   readonly workers: readonly Kalends[]
-  /** Of either worker. */
+  /** One of the workers, for calls that either can serve. */
   readonly any: Kalends
   /** Every job that the two schedulers have submitted, in order. */
   readonly submitted: KalendsEvents['submitted'][]

@@ -63,7 +63,7 @@ export function collect<Name extends keyof KalendsEvents>(
 
 const FINAL: readonly string[] = ['success', 'failed', 'cancelled', 'skipped']
 
-/** Waits until the job is final. Polls the row if another instance runs the job. */
+/** Waits until the job is final, by polling its row. */
 export function ended(kalends: Kalends, id: string): Promise<Job> {
   return until(async () => {
     const job = await kalends.jobs.get(id)
@@ -80,7 +80,7 @@ export async function until<Value>(look: () => Promise<Value | null>): Promise<V
   }
 }
 
-/** A promise and the functions that settle it. */
+/** A promise and the function that resolves it. */
 export interface Gate<Value = void> {
   readonly promise: Promise<Value>
   readonly open: (value: Value) => void

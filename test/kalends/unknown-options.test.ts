@@ -194,15 +194,18 @@ test.each<[string, (kalends: Kalends) => unknown, string]>([
   ['on', (kalends) => kalends.on('settled', () => {}, plain({ signal: 5 })), 'signal'],
   ['on without a function', (kalends) => kalends.on('settled', plain({ not: 'a function' })), 'listener'],
   [
-    'a zone of a span',
+    'a zone for a time span',
     ({ schedules }) => schedules.create({ task: mail, timer: 'every 5min', zone: 'Europe/Berlin' }),
     'zone',
   ],
-])('%s: what plain JavaScript may pass is refused by name', async (_, call, field) => {
-  const kalends = await opened()
-  await kalends.schedules.create({ id: 'there', task: mail, timer: 'daily' })
-  const error = await Promise.resolve(kalends)
-    .then(call)
-    .catch((thrown: unknown) => thrown)
-  expect(error).toMatchObject({ code: 'KALENDS_INVALID_INPUT', field })
-})
+])(
+  '%s: an invalid value from plain JavaScript is rejected, and the error names the field',
+  async (_, call, field) => {
+    const kalends = await opened()
+    await kalends.schedules.create({ id: 'there', task: mail, timer: 'daily' })
+    const error = await Promise.resolve(kalends)
+      .then(call)
+      .catch((thrown: unknown) => thrown)
+    expect(error).toMatchObject({ code: 'KALENDS_INVALID_INPUT', field })
+  },
+)

@@ -1,7 +1,7 @@
 /**
  * A process in another time zone, for zones.test.ts. It creates a schedule and a job with fixed instants, lets the
- * scheduler plan and the executor run, and prints what it reads back as JSON. It is plain JavaScript and uses dist/,
- * because a child process cannot run TypeScript with Node.js 20.
+ * scheduler plan and the executor run, and prints, as JSON, what it reads back. It is plain JavaScript and uses
+ * dist/, because a child process cannot run TypeScript with Node.js 20.
  */
 import { Kalends, task } from '../../dist/index.js'
 

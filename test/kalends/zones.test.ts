@@ -9,7 +9,7 @@ import { eachDatabase } from '../support/databases.ts'
 const program = fileURLToPath(new URL('zone-process.mjs', import.meta.url))
 const run = promisify(execFile)
 
-/** Zones with half-hour offsets, on both sides of the date line, with and without daylight saving time. */
+/** Zones with and without half-hour offsets and daylight saving time, on both sides of the date line. */
 const ZONES = ['UTC', 'Pacific/Kiritimati', 'America/St_Johns', 'Australia/Lord_Howe', 'Europe/Berlin']
 
 eachDatabase((under) => {

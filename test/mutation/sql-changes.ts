@@ -56,7 +56,7 @@ export function changesOf(statement: string): Change[] {
     const end = endOfCondition(tokens, index + 1)
     const condition = statement.slice(to, end)
     const shape = shapeOf(condition)
-    // This text precedes optional conditions.
+    // `0 = 0` only precedes optional conditions.
     if (shape === '0 = 0') return []
     const place = { from: to, to: end ?? statement.length }
     // The condition stays in the statement, because its values are still bound.
@@ -95,7 +95,7 @@ export function shapeOf(statement: string): string {
     .trim()
 }
 
-/** The AND of `x BETWEEN a AND b`. */
+/** Whether the token is the AND of `x BETWEEN a AND b`. */
 function isOfBetween(tokens: readonly Token[], at: number): boolean {
   const before = tokens.slice(0, at).map(({ text }) => text)
   return tokens[at]?.text === 'AND' && before.lastIndexOf('BETWEEN') > before.lastIndexOf('AND')

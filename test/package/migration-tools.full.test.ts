@@ -15,7 +15,7 @@ import { databases, eachDatabase, type Row, type TestDatabase } from '../support
 
 const GUIDE = join(root, 'docs/guides/beside-migration-tools.md')
 const PREFIX = 'kalends_'
-/** Allows time for npm installs and a process for each tool command. */
+/** Allows time for npm installs and for one process per tool command. */
 const LONGEST_MS = 300_000
 
 const servers = databases.filter(({ kind }) => kind !== 'sqlite')
@@ -57,7 +57,7 @@ function withPackages(...packages: readonly string[]) {
     return {
       write,
       read: (file: string) => readFile(join(folder, file), 'utf8'),
-      /** All files of a folder tree as one text. */
+      /** All files of a folder tree as one string. */
       readAll: async (below: string) => {
         const found = await readdir(join(folder, below), { recursive: true, withFileTypes: true })
         const texts = found

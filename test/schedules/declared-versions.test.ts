@@ -200,7 +200,7 @@ eachDatabase((under) => {
         'active',
         'active',
       ])
-      // The workers also wrote nothing in between, because there was nothing to repair.
+      // The workers wrote nothing in between, because there was nothing to repair.
       const changes = next.messages().filter((message) => message.includes('was changed'))
       expect(changes).toEqual(["info: Declared schedule 'a' was changed: timer"])
       await Promise.all([old.kalends.stop(), another.kalends.stop()])

@@ -281,7 +281,7 @@ eachDatabase((under) => {
     expect(kalends.health()).toMatchObject({ worker: null, loops: [] })
   })
 
-  it('a worker that runs no jobs can declare without handlers', async () => {
+  it('a worker that runs no jobs can declare schedules without handlers', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     kalends.declare('set', [{ task: report, timer: 'daily' }])

@@ -141,7 +141,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('an invalid sett
     ['offset', 1],
     ['before', 'x'],
     ['after', 5],
-  ])('%s: %j of a list is rejected', async (field, value) => {
+  ])('a list rejects %s: %j', async (field, value) => {
     await using kalends = await Kalends.open('sqlite::memory:')
     const query: object = { [field]: value }
     await expect(kalends.schedules.list(query)).rejects.toMatchObject({ field })

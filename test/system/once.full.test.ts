@@ -1,6 +1,6 @@
 /**
- * Once, not lost, never early, under load and with dying workers: four processes use one database, one of them is
- * killed every few seconds, and a checker examines the rows at the end.
+ * Each slot runs once and never early, and none is lost, under load and with dying workers. Four processes use one
+ * database, one of them is killed every few seconds, and a checker examines the rows at the end.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterEach, expect, it } from 'vitest'

@@ -91,7 +91,7 @@ class Run {
     await this.#handled((slot) => slot > now, SCHEDULES)
   }
 
-  /** @returns the problems of the final rows */
+  /** @returns the problems found in the final rows */
   async end(): Promise<string[]> {
     const stopped = Date.now()
     const query = (sql: string) => ask(this.#url, sql)

@@ -18,7 +18,7 @@ const run = promisify(execFile)
 const tick = task('tick')
 const OPTIONS: KalendsOptions = { pollInterval: 50, retention: false }
 
-/** null if the server cannot be tested here, which the last lines of the run report. */
+/** null if the server cannot be tested here; the last lines of the run then report this. */
 async function planOf(kind: 'mariadb' | 'mysql'): Promise<PrivateServerPlan | null> {
   if (!wantedDatabases(process.env).includes(kind)) return null
   const testRun = inject('testRun')

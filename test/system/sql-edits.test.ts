@@ -75,7 +75,7 @@ eachDatabase(({ kind, fresh }) => {
 
     afterAll(killWorkers)
 
-    // Each test has its own schedules, and they wait concurrently.
+    // Each test has its own schedules, and the tests wait concurrently.
     it.concurrent('a row with three columns is a schedule', async () => {
       await admin("INSERT INTO periodic_task (id, task, timer) VALUES ('three', 'tick', '*:*:*')")
       const run = await runAfter('three', 0)

@@ -80,7 +80,7 @@ eachDatabase(({ fresh }) => {
     await database.drop()
   })
 
-  it('a later second signal ends the process without waiting for the grace period', async () => {
+  it('a second signal that arrives later ends the process without waiting for the grace period', async () => {
     const database = await fresh()
     const worker = await WorkerProcess.start(settings(database, 'leaving'))
     await database.query("INSERT INTO job (task) VALUES ('hold')")

@@ -63,7 +63,7 @@ eachDatabase((under) => {
     expect(await registry.metrics()).toBe('\n')
     await ended(kalends, await kalends.jobs.submit(good))
     expect(await registry.metrics()).toBe('\n')
-    // Again, under another name.
+    // The same metrics again, under other names.
     const endAgain = prometheus(kalends, { registry, prefix: 'app_' })
     // The run is counted when the worker gets the response; others can read the outcome before that.
     const settled = signal(kalends, 'settled')
@@ -74,7 +74,7 @@ eachDatabase((under) => {
     endAgain()
   })
 
-  it('the slots of skips are counted, and a run that a stopping worker releases is not a failure', async () => {
+  it('skipped slots are counted, and a run that a stopping worker releases is not a failure', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const registry = new Registry()

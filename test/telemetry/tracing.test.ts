@@ -171,7 +171,7 @@ eachDatabase((under) => {
     expect(job.error).toMatch(text)
   })
 
-  it("the result of `middleware` is the job's result; the handler runs once and is awaited, even if it is called twice", async () => {
+  it("the result of `middleware` is the job's result; the handler runs once and is awaited, even if `middleware` calls it twice", async () => {
     const { open } = await scene(under)
     let ran = 0
     let over = false

@@ -19,7 +19,7 @@ export interface ApplicationOptions {
   readonly kalends?: KalendsOptions
   /** The mount point of the page. Default: the root. */
   readonly base?: string
-  /** Default true. */
+  /** Whether the worker starts. Default: true. */
   readonly works?: boolean
   /** Additional tasks to run, each with its own duration. */
   readonly tasks?: Readonly<Record<string, number>>

@@ -398,7 +398,7 @@ describe('on SQLite', () => {
   })
 
   it.skipIf(under === undefined)(
-    'shows the hours of a zone that is off by half an hour',
+    'shows the hours of a zone whose offset includes half an hour',
     async ({ skip }) => {
       const application = await start()
       await application.kalends.schedules.create({

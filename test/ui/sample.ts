@@ -310,7 +310,8 @@ async function history(
 }
 
 /**
- * Puts one schedule into each state that needs attention, after a scheduler has planned them all. @param made  the ids
+ * Pauses, breaks or ends some schedules, after a scheduler has planned them all.
+ * @param made  the ids of the schedules
  */
 export async function states(database: TestDatabase, made: readonly string[]): Promise<void> {
   const pick = (index: number) => made[index] ?? ''

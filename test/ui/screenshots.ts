@@ -1,6 +1,6 @@
 /**
- * Takes screenshots of every page in both themes and two sizes, with the sample data. Saves those that README.md and
- * docs show as webp in docs/screenshots, or all of them as PNG in the folder KALENDS_SCREENSHOTS.
+ * Takes screenshots of every page in both themes and two sizes, with the sample data. In docs/screenshots, saves
+ * those that README.md and docs show, as webp; in the folder KALENDS_SCREENSHOTS, if it is set, saves all as PNG.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'

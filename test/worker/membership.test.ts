@@ -433,7 +433,7 @@ describe('a worker that is cut off from the database', () => {
       expect(membership.vitals().isRowLocked).toBe(true)
       // The worker accepts no work in the meantime.
       expect(membership.id()).toBeNull()
-      // If it loses its connection now, others may evict it as soon as that transaction ends.
+      // If it loses its connection now, others may evict it as soon as the locking transaction ends.
       isCutOff = true
       await vi.advanceTimersByTimeAsync(6100)
       expect(cutOff).toHaveLength(1)

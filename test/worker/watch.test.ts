@@ -68,7 +68,7 @@ function watching(answers: readonly Partial<Look>[], onJobDue: (() => void) | nu
 
 const soon = { wakeAt: new Date(START.getTime() + 5) }
 
-it('an announced time is reported without a poll when it is reached; the next poll follows', async () => {
+it('when an announced time comes, it is reported without a poll; the next poll follows', async () => {
   const { watch, told } = watching([soon, {}])
   watch.loop.start()
   await vi.advanceTimersByTimeAsync(4)
@@ -155,6 +155,6 @@ it('freezes are reported when they change and at the first poll, because they ma
     { freezes: 'two' },
   ])
   for (let pass = 0; pass < 4; pass += 1) await watch.pass()
-  // The number of polls.
+  // The number of polls at the time of each report.
   expect(changes.freezes).toEqual([1, 3])
 })
