@@ -83,7 +83,7 @@ eachDatabase((under) => {
     expect(await kalends.jobs.get(id)).toMatchObject({ state: 'waiting' })
   })
 
-  it('wait reports a job that does not exist, or that is deleted or pruned during the wait', async () => {
+  it('wait reports a job that does not exist, or that is deleted during the wait', async () => {
     const { open, database } = await scene(under)
     const kalends = await open()
     await expect(kalends.jobs.wait('nobody')).rejects.toThrow(NotFoundError)

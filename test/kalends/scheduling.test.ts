@@ -156,9 +156,9 @@ eachDatabase((under) => {
     })
     expect(submissions).toEqual([])
     expect(scheduler.health().loops.map(({ name }) => name)).toEqual([
-      'watch',
       'lease',
       'take-over',
+      'watch',
       'declared sets',
       'scheduler',
     ])
@@ -192,9 +192,9 @@ eachDatabase((under) => {
     await ended(kalends, id)
     const health = await until(() => passed(kalends))
     expect(health.loops.map(({ name }) => name)).toEqual([
-      'watch',
       'lease',
       'take-over',
+      'watch',
       'declared sets',
       'scheduler',
       'executor',

@@ -657,7 +657,7 @@ onEachStore((under) => {
     })
   })
 
-  describe('an invalid schedule does not affect other schedules [S8, L17]', () => {
+  describe('a row that cannot be submitted as planned does not affect other schedules [S8, L17]', () => {
     it('a slot that already has a job is not submitted again, but the schedule advances', async () => {
       const slot = await ago(1000)
       for (const id of ['a', 'b', 'c']) await planned(under, id, slot)
