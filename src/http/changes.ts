@@ -25,7 +25,7 @@ export interface ChangesOptions {
 }
 
 const TICK_MS = 1000
-/** The interval for scopes, in ticks. It is fixed, so that a scope cannot learn when other owners change something. */
+/** The interval for callers with a scope, in ticks. It is fixed, to hide when other owners change something. */
 const SCOPED_TICKS = 5
 const PING_TICKS = 15
 

@@ -1355,7 +1355,7 @@ export interface components {
             counts: {
                 [key: string]: number;
             };
-            /** @description False if some counts are larger */
+            /** @description False if some counts are only lower bounds */
             isExact: boolean;
         };
         JobCounts: {
