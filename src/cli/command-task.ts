@@ -52,7 +52,7 @@ const schema = z
       env: z
         .custom<Record<string, string>>(isEnvironment, 'must be an object of strings without NUL')
         .exactOptional(),
-      /** Default: the user's home directory. */
+      /** Default: the home directory of the user of `--command-user`, else of the worker's user. */
       cwd: text.exactOptional(),
       /** May also contain NUL. */
       stdin: z.string('must be a string').exactOptional(),

@@ -149,6 +149,6 @@ export async function printList<Row extends { readonly id: string }, Query>(
   }
   const of = total === null || total <= rows.length ? '' : ` of ${total === MAX_TOTAL ? '1,000+' : total}`
   const more =
-    next === undefined ? '' : ` For more, repeat it with --after '${next.replaceAll("'", `'\\''`)}'`
+    next === undefined ? '' : ` For more, repeat the command with --after '${next.replaceAll("'", `'\\''`)}'`
   printRows(false, columns, rows, noun, `${of}.${more}`)
 }

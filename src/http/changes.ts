@@ -192,8 +192,8 @@ function watched(read: () => Promise<ChangeTokens>): () => Promise<readonly Topi
       return []
     }
     const changed = TOPICS.filter((topic) => now[topic] !== before[topic])
-    // Databases store the time of a change in seconds, so a later change in the same second would not be noticed.
-    // Therefore, the next call returns these topics again.
+    // MySQL and MariaDB report the time of a change in seconds, so a later change in the same second would not be
+    // noticed. Therefore, the next call returns these topics again.
     const topics = [...changed, ...again]
     again = changed
     return topics
