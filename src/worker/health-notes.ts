@@ -198,7 +198,7 @@ function* outcomeWarnings({ unwritten, loops }: Vitals): Notes {
     yield {
       code: 'rejected-outcomes',
       subject: 'settler',
-      text: `the database rejects ${outcomesOf(rejected)}, whose jobs stay running: the log names them; repair their rows; the outcomes are written within five minutes after that${full}`,
+      text: `the database rejects ${outcomesOf(rejected)}; each such job stays running, and the log names it: repair the row of the job or its schedule, and the outcome is written within five minutes${full}`,
     }
   }
 }
