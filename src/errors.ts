@@ -259,8 +259,8 @@ export function logTextForOwner(text: string): string {
 }
 
 /**
- * Replaces each word that contains a slash or backslash, and any text that may continue a path with spaces, with
- * `[path]`.
+ * Writes `[path]` in place of each word that contains a slash or backslash, and of any text that may belong to a path
+ * with spaces.
  */
 function lineForOwner(line: string): string {
   const text = line.replace(LOST_WORKER, '$1 ')

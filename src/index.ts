@@ -21,11 +21,11 @@
  *    attention: at `nextrun`, immediately after an edit, or when a mark ends. A worker marks the earliest due rows with
  *    its id. A mark is a lease: no other worker plans the row until the mark ends.
  * 2. **Submit**, in one transaction: lock the marked rows again, plan each in its current state (a pure function of the
- *    row, the clock and its open jobs), insert a row of `job` for each slot that runs and one for consecutive
- *    slots that are skipped, advance `nextrun`, and end the marks. A crash leaves either all of this or nothing, and a
- *    unique key on schedule and slot prevents a second job.
- * 3. **Claim.** Workers claim jobs of the tasks that they handle, in batches. Groups take turns. Each claim has a
- *    number that only increases.
+ *    row, the clock and its open jobs), insert a row of `job` for each slot that runs and one row for each series of
+ *    skipped slots, advance `nextrun`, and end the marks. A crash leaves either all of this or nothing, and a unique
+ *    key on schedule and slot prevents a second job.
+ * 3. **Claim.** Workers claim jobs of the tasks that they handle, in batches. Groups take turns. Each claim of a job
+ *    gets a higher number than the one before.
  * 4. **Run.** The handler's signal is aborted on a timeout, on cancellation, on a lost lease, and at the end of the
  *    grace period.
  * 5. **Settle.** The outcome is written only while the job still runs under this worker and this claim. The job is then

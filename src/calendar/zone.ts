@@ -16,7 +16,7 @@ export interface Stretch {
   readonly wallStart: number
   /** The wall clock at `end`, using this offset. */
   readonly wallEnd: number
-  /** Earlier wall-clock times were already shown in a previous stretch. */
+  /** Wall-clock times before this one were already shown in an earlier stretch. */
   readonly newFrom: number
 }
 

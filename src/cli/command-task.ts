@@ -24,7 +24,7 @@ const KILL_AFTER_MS = 3000
 /** Processes that a program leaves behind may keep its pipes open: wait this long for the last lines. */
 const DRAIN_MS = 500
 const MAX_LINES = 10_000
-/** In characters. The log redacts secrets in lines before it cuts them to 16 KB. */
+/** In characters. The log redacts the secrets in a line before it cuts the line to 16 KB. */
 const LONGEST_LINE = 32_768
 const LINES_IN_ERROR = 5
 const SHELL = '/bin/sh'
@@ -46,13 +46,13 @@ const schema = z
       shell: text.exactOptional(),
       shellPath: text.exactOptional(),
       /**
-       * The whole environment of the program, except PATH, HOME, SHELL, LOGNAME and USER. Not a record schema, because
-       * its errors would contain the keys.
+       * The whole environment of the program, except PATH, HOME, SHELL, LOGNAME and USER. The errors of a record
+       * schema would contain the keys.
        */
       env: z
         .custom<Record<string, string>>(isEnvironment, 'must be an object of strings without NUL')
         .exactOptional(),
-      /** Default: the home folder of the user. */
+      /** Default: the home directory of the user of `--command-user`, else of the worker's user. */
       cwd: text.exactOptional(),
       /** May also contain NUL. */
       stdin: z.string('must be a string').exactOptional(),

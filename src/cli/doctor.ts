@@ -8,15 +8,15 @@ import { LEASE_OPTION } from './session.ts'
 
 const HELP = `
 It checks for tables that do not fit this version; clocks that disagree; missing live workers and crashed workers;
-marks and running jobs that they left behind; schedules that cannot be planned, are dead or late; jobs that wait
-although a worker could run them, that no live worker handles, or that are blocked although no other job blocks
+marks and running jobs that they left behind; schedules that cannot be planned, or that are dead or late; jobs that
+wait although a worker could run them, that no live worker handles, or that are blocked although no other job blocks
 them.`
 
 export default function doctorCommand(): AnyCommand {
   const command = new Command('doctor')
     .description(
-      'Finds problems of the database, its schedules and its workers, and prints how to fix each. Changes nothing.\n' +
-        'Exits with 1 if there is a problem.',
+      'Finds problems with the database, its schedules and its workers, and prints how to fix each. Changes\n' +
+        'nothing. Exits with 1 if there is a problem.',
     )
     .option(...LEASE_OPTION)
     .option('--json', 'print a JSON object for each problem, one per line')

@@ -7,8 +7,8 @@ export default function migrateCommand(): AnyCommand {
   const command = new Command('migrate')
     .description(
       'Creates the tables of Kalends or updates them to this version, and prints the migrations that it applied. Does\n' +
-        'nothing if they are up to date. Several may run at once: one migrates, the others wait. The command fails\n' +
-        'without a change if a table of the application has a name that Kalends needs.',
+        'nothing if they are up to date. Several processes may run it at once: one migrates, the others wait. The\n' +
+        'command fails without a change if a table of the application has a name that Kalends needs.',
     )
     .option('--print', 'print the statements instead of running them')
     .option('--json', 'print JSON')

@@ -125,10 +125,10 @@ async function start(module: string | undefined, flags: Flags): Promise<void> {
     const concurrency = runsJobs ? flags.concurrency : 0
     await kalends.start({ scheduler: flags.scheduler, concurrency, grace })
     close = await serve?.(kalends, logger)
-    logger.info({ database: shownUrl(database) }, 'Ready; Ctrl-C stops it')
+    logger.info({ database: shownUrl(database) }, 'Ready; press Ctrl-C to stop')
     if (!hasHandlers) logger.info({}, 'No module was given: this worker submits jobs, and others run them')
     const signal = await stopped
-    logger.info({ signal, grace }, 'Stopping; Ctrl-C again ends it at once')
+    logger.info({ signal, grace }, 'Stopping; press Ctrl-C again to stop at once')
   } finally {
     await close?.()
     await kalends.stop()

@@ -86,7 +86,7 @@ function cutTo(text: string, width: number): string {
   return cellsOf(text) <= width ? text : `${startOf(text, width - 1, cellsOf)}…`
 }
 
-/** As much of a text as fits; no character is cut in half. */
+/** As much of a string as fits; no character is cut in half. */
 export function startOf(text: string, most: number, sizeOf: (text: string) => number): string {
   let start = ''
   for (const { segment } of characters.segment(text)) {
@@ -149,6 +149,6 @@ export async function printList<Row extends { readonly id: string }, Query>(
   }
   const of = total === null || total <= rows.length ? '' : ` of ${total === MAX_TOTAL ? '1,000+' : total}`
   const more =
-    next === undefined ? '' : ` For more, repeat it with --after '${next.replaceAll("'", `'\\''`)}'`
+    next === undefined ? '' : ` For more, repeat the command with --after '${next.replaceAll("'", `'\\''`)}'`
   printRows(false, columns, rows, noun, `${of}.${more}`)
 }

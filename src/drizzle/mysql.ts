@@ -136,7 +136,7 @@ const between =
   (least: number, most: number): Check =>
   (column) =>
     `${column} between ${least} and ${most}`
-/** Depending on `sql_mode`, servers accept 30 February and 0 as a month or a day, and store other text as zero. */
+/** Depending on `sql_mode`, servers accept 30 February and a month or day of 0, and store other text as a zero date. */
 const validDate: Check = (column) =>
   `month(${column}) > 0 and day(${column}) between 1 and day(last_day(${column}))`
 const notPadded: Check = (column) => `${column} not like '% '`
@@ -207,8 +207,8 @@ export function tables({ prefix = '', schema }: MysqlTablesOptions = {}) {
       },
       (made) => [
         uniqueIndex(name('job_occurrence')).on(made.scheduleId, made.slot),
-        // Allows at most one running and one waiting job, unless overlap is `allow`; also finds the open jobs of a
-        // schedule.
+        // Allows at most one running or waiting job (the others are blocked), unless overlap is `allow`; also finds the
+        // open jobs of a schedule.
         uniqueIndex(name('job_open')).on(made.openKey, made.openTurn),
         // If this index included the key, MariaDB would not treat it as covering, and would scan all claimable jobs to
         // find the groups.
@@ -217,7 +217,7 @@ export function tables({ prefix = '', schema }: MysqlTablesOptions = {}) {
         index(name('job_held')).on(made.heldBy),
         // For lists: open jobs in key order, final jobs in the order in which they ended.
         index(name('job_state')).on(made.state, made.finishedAt),
-        // For lists, newest first: that is key order.
+        // For lists, newest first, which is key order.
         index(name('job_task')).on(made.task),
         index(name('job_group')).on(made.group),
         index(name('job_submitter')).on(made.submitter),

@@ -213,8 +213,8 @@ export function tables({ prefix = '' }: TablesOptions = {}) {
       },
       (table) => [
         uniqueIndex(name('job_occurrence')).on(table.scheduleId, table.slot),
-        // Allows at most one running and one waiting job, unless overlap is `allow`; also finds the open jobs of a
-        // schedule.
+        // Allows at most one running or waiting job (the others are blocked), unless overlap is `allow`; also finds the
+        // open jobs of a schedule.
         uniqueIndex(name('job_open')).on(table.openKey, table.openTurn).where(sql`open_key is not null`),
         index(name('job_claim'))
           .on(table.ready, table.group, table.claimTask, table.claimRank, table.id)

@@ -20,7 +20,7 @@ export class AttemptLog {
   #lines = 0
   #bytes = 0
   #isFull = false
-  /** The logged messages, kept if later progress or the result may contain secrets. */
+  /** The logged messages; null if later progress and the result cannot contain secrets. */
   readonly #logged: Set<string> | null
 
   constructor(job: ClaimedJob, journal: Journal, redaction: Redaction, now: () => Date) {

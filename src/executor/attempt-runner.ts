@@ -45,7 +45,7 @@ export class AttemptRunner {
   #aborted: { readonly reason: AbortReason; readonly isReleased: boolean } | null = null
   /** Created when the handler asks for its signal. */
   #controller: AbortController | null = null
-  /** Aborts the signal after the timeout; after an abort, abandons the handler when `ABANDON_MS` are over. */
+  /** Aborts the signal after the timeout; after an abort, abandons the handler once `ABANDON_MS` have passed. */
   #timer: NodeJS.Timeout | undefined
   #isOver = false
   #snoozedMs: number | null = null

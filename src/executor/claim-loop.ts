@@ -11,7 +11,7 @@ import type { Settler } from './settler.ts'
 import { UnansweredStatements } from './unanswered-statements.ts'
 
 const PROMOTE_AT_ONCE = 500
-/** For up to this time, a claim continues where the previous one ended, if that one found all the jobs it wanted. */
+/** How long claims may continue where the previous one ended, if that one found all the jobs it wanted. */
 const CONTINUE_MS = 50
 
 interface ClaimLoopOptions extends JobExecutorOptions {

@@ -10,8 +10,9 @@ const MAX = 500
 
 /**
  * Jobs that are claimed before this worker has capacity for them, so that the server can work on the next claim while
- * handlers run and outcomes are written. No more are claimed than there were recent short runs, and they must have
- * retries left, because a worker that crashes loses them. Jobs that have not started have made no attempt.
+ * handlers run and outcomes are written. No more are claimed than there were recent short runs. The jobs must have
+ * retries left, because a crash of this worker costs each of them an attempt. A job that is returned unstarted has made
+ * no attempt.
  */
 export class ClaimedAhead {
   readonly giveBack: (job: ClaimedJob) => void

@@ -106,7 +106,7 @@ export class Settler {
 
   async #retryLocked(): Promise<void> {
     const batch = [...this.#locked.since.keys()].slice(0, AT_ONCE)
-    // Also set before the retry, so that if it fails, other outcomes are written before the next retry.
+    // This is also set before the retry: if the retry fails, other outcomes are written before the next one.
     this.#locked.retryAt = performance.now() + LOCKED_RETRY_MS
     const result = await this.#settle(batch)
     this.#locked.retryAt = performance.now() + LOCKED_RETRY_MS

@@ -1,4 +1,4 @@
-/** Response bodies. The OpenAPI document names each export. */
+/** Response bodies. Each export is a schema of the OpenAPI document, under the same name. */
 import { z } from 'zod'
 import { FREEZE_COLUMNS, JOB_COLUMNS, OCCURRENCE_COLUMNS, SCHEDULE_COLUMNS } from '../model/columns.ts'
 import { JOB_SETTINGS, SETTINGS } from '../model/settings.ts'
@@ -102,7 +102,7 @@ export const LogLines = list({
 })
 export const ScheduleCounts = z.strictObject({
   counts: z.partialRecord(status, z.int()),
-  isExact: z.boolean().describe('False if some counts are larger'),
+  isExact: z.boolean().describe('False if some counts are only lower bounds'),
 })
 export const JobCounts = z.strictObject({ counts: z.partialRecord(state, z.int()), isExact: z.boolean() })
 export const Failures = list({

@@ -1,4 +1,4 @@
-/** Request bodies. The OpenAPI document names each export. */
+/** Request bodies. Each export is a schema of the OpenAPI document, under the same name. */
 import { z } from 'zod'
 import { JOB_SETTING_NAMES, LONGEST_DELAY_MS, SETTING_NAMES, SETTINGS } from '../model/settings.ts'
 import { Schedule } from './answer-schemas.ts'

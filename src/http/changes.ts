@@ -25,7 +25,7 @@ export interface ChangesOptions {
 }
 
 const TICK_MS = 1000
-/** The interval for scopes, in ticks. It is fixed, so that a scope cannot learn when other owners change something. */
+/** The interval for callers with a scope, in ticks. It is fixed, to hide when other owners change something. */
 const SCOPED_TICKS = 5
 const PING_TICKS = 15
 
@@ -192,8 +192,8 @@ function watched(read: () => Promise<ChangeTokens>): () => Promise<readonly Topi
       return []
     }
     const changed = TOPICS.filter((topic) => now[topic] !== before[topic])
-    // Databases store the time of a change in seconds, so a later change in the same second would not be noticed.
-    // Therefore, the next call returns these topics again.
+    // MySQL and MariaDB report the time of a change in seconds, so a later change in the same second would not be
+    // noticed. Therefore, the next call returns these topics again.
     const topics = [...changed, ...again]
     again = changed
     return topics

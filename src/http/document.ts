@@ -11,7 +11,7 @@ const PROBLEMS: Readonly<Record<string, string>> = {
   '400': 'The request cannot be parsed, or is not possible in this state',
   '401': 'Not signed in',
   '403':
-    'The role, the scope, its tasks or the application does not allow the request, or it comes from a foreign page',
+    'The role, the scope, its tasks or the application does not allow the request, or a page on another site sent it',
   '404': 'The row does not exist, or belongs to another owner',
   '409': 'The request conflicts with the current state, such as a job that has not finished',
   '413': 'The body is too large',
@@ -36,7 +36,7 @@ export function openApiDocument(operations: readonly Operation[], base: string):
       title: 'Kalends',
       version: '1',
       description:
-        "Schedules and jobs of an application's own SQL database. Instants are RFC 3339 in UTC. Time spans are milliseconds. Unknown fields are rejected. Every error is a problem (RFC 9457) that names the field and explains what to do.",
+        "Schedules and jobs in an application's own SQL database. Instants are RFC 3339 in UTC. Time spans are milliseconds. Unknown fields are rejected. Every error is a problem (RFC 9457) that names the field and explains what to do.",
     },
     servers: [{ url: base === '/' ? '/' : base.replace(/\/$/, '') }],
     security: [{ bearer: [] }],

@@ -103,7 +103,7 @@ export class Gate {
     if (site !== null && site !== 'same-origin' && site !== 'none') throw foreign('another site')
   }
 
-  /** @param waits  whether a failed sign-in is answered late. @throws Problem 401, 403, 429 */
+  /** @param waits  whether the response to a failed sign-in is delayed. @throws Problem 401, 403, 429 */
   async access(request: Request, context: RequestContext, waits: boolean): Promise<Access> {
     const authorize = this.#authorize
     if (authorize === null) {
@@ -143,7 +143,7 @@ function foreign(source: string): Problem {
   return new Problem(
     403,
     'FOREIGN_ORIGIN',
-    `A write from ${source} is refused; if it is yours, name it in the option 'origins'`,
+    `A write from ${source} is refused; if that site is yours, name its origin in the option 'origins'`,
   )
 }
 

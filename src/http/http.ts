@@ -110,7 +110,7 @@ function serviceOf(kalends: Kalends, options: HttpOptions) {
 }
 
 /**
- * The returned function resolves for one caller per turn of the event loop, in the order of the calls. If a hundred
+ * The returned function lets one caller continue per turn of the event loop, in the order of the calls. If a hundred
  * requests were parsed in one turn, every timer and every response from the database would wait for all of them.
  * Submitting the jobs of one schedule alone takes about twelve responses from the database.
  */

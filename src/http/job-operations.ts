@@ -43,7 +43,7 @@ export const jobOperations: readonly Operation[] = [
   }),
   operation('submitJob', 'POST', PATH, 'submit', {
     summary: 'Submit a job without a schedule',
-    description: 'A request with an id of your choice can be repeated: the job is submitted once.',
+    description: 'A request with an id of your choice can be repeated: the job is submitted only once.',
     body: bodies.NewJob,
     answers: {
       200: { description: 'The same job already exists', schema: answers.SubmittedJob },

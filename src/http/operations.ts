@@ -187,7 +187,7 @@ export const operations: readonly Operation[] = [
     description:
       'Events of the type `change` contain `{"topics": [...]}`, which lists what to read again: schedules, jobs or workers. At most one event per second is sent; together, the events cover every change, including changes in SQL. With `Last-Event-ID`, the first event lists all topics, because any may have changed. With a scope, an event arrives every five seconds, whether or not anything has changed, so that it does not reveal what others do.',
     answers: {
-      200: { description: 'An endless stream', type: 'text/event-stream' },
+      200: { description: 'A stream of events', type: 'text/event-stream' },
       429: { description: 'This user or address has too many streams open' },
     },
     run: async ({ request, context, changes, access }) => {

@@ -49,7 +49,7 @@ export const scheduleOperations: readonly Operation[] = [
   }),
   operation('createSchedule', 'POST', PATH, 'admin', {
     summary: 'Create a schedule',
-    description: 'A request with an id of your choice can be repeated: the schedule is created once.',
+    description: 'A request with an id of your choice can be repeated: the schedule is created only once.',
     body: bodies.NewSchedule,
     answers: {
       200: { description: 'The schedule already exists with these settings', schema: answers.Schedule },
@@ -169,7 +169,7 @@ export const scheduleOperations: readonly Operation[] = [
   operation('runSchedule', 'POST', `${ONE}/run`, 'operate', {
     summary: 'Run a schedule now, in addition to its timer',
     description:
-      'This also works while the schedule is paused. While a job is waiting or running, the request is rejected with its id.',
+      'This also works while the schedule is paused. Unless its runs may overlap, the request is rejected while one of its jobs is not final; `jobId` in the response names that job.',
     params: ScheduleParams,
     body: bodies.RunInput.optional(),
     answers: { 200: { description: 'The submitted job', schema: answers.JobReference } },

@@ -25,8 +25,8 @@ const DEFAULT_STATES: Readonly<Record<JobAction, readonly JobState[]>> = {
 }
 
 /**
- * Which jobs are changed. Without a state, a filter matches all open jobs if it cancels jobs, or all failed jobs if it
- * retries them.
+ * Which jobs are changed. Without a state, the filter of `cancelMany` matches all open jobs, and that of `retryMany`
+ * matches all failed jobs.
  */
 export type ManyJobs = { readonly ids: readonly string[] } | { readonly filter: JobConditions }
 

@@ -76,7 +76,7 @@ export class DeclaredSets {
         if (other !== undefined) {
           problem(
             other === name
-              ? 'the id is declared twice; give one of them another id'
+              ? 'the id is declared twice; give one of the schedules another id'
               : `the id is also declared in the set '${other}'`,
           )
         }

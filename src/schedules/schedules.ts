@@ -150,8 +150,8 @@ export class Schedules {
         settings,
         (current) => {
           check(current)
-          // The new args were checked for this task. If only the task is replaced, the stored args were checked for the
-          // new task.
+          // New args were checked for the task that was read. If only the task is replaced, the args that were read
+          // were checked for the new task.
           const stay = settings.task !== undefined && settings.args === undefined
           if (current.task !== read.task || (stay && !isDeepStrictEqual(current.args, read.args)))
             throw new VersionError(id)

@@ -9,7 +9,7 @@ export interface ClockChange {
   readonly at: Date
   /** Positive: set forward. */
   readonly shiftMs: number
-  /** The local time before the change at which the clock changes, stored as if it were UTC. */
+  /** The local time that the clock has reached when it is changed, stored as if it were UTC. */
   readonly wall: Date
 }
 

@@ -8,9 +8,9 @@
  *
  * - `5/15` is 5, 20, 35 and 50 to most libraries, and 5 or an error to daemons.
  * - `FRI-MON` and `22-2` wrap around in some programs, and are errors in others.
- * - Next to a restricted weekday, a day of the month that starts with `*` and a step restricts the days further in
- *   daemons, where both must match, but adds days in most libraries, where one match is enough. The same applies to a
- *   weekday with a step.
+ * - Next to a restricted weekday, a `*` with a step as the day of the month excludes days in daemons, where both must
+ *   match, but adds days in most libraries, where one match is enough. The same applies to a `*` with a step as the
+ *   weekday.
  * - Six fields begin with seconds or end with years. Next to `?`, weekdays often count from 1.
  *
  * `cron! <expression>` accepts only POSIX syntax: numbers, lists and ranges.

@@ -48,8 +48,8 @@ export interface Bounds {
 /**
  * The elapses of a timer for one schedule: none before `starts`, none after `ends`, all shifted by the same time.
  *
- * `after finish` is not shifted, because runs already finish at different times. An elapse that would be before
- * `starts` is moved to `starts`.
+ * `after finish` is not shifted, because runs already finish at different times. If its elapse would be before
+ * `starts`, it is moved to `starts`.
  */
 export function elapsesWithin(of: Timer, { anchor, shiftMs, starts, ends }: Bounds): Elapses {
   const base = of.elapses(anchor)

@@ -155,7 +155,7 @@ export class Views {
     return { items, complete: isAll && isComplete }
   }
 
-  /** Tokens that change whenever a table changes, including changes made in SQL. */
+  /** Tokens that change when a table changes, even if the change is made in SQL. */
   changeTokens(): Promise<ChangeTokens> {
     return this.#store.changeTokens()
   }

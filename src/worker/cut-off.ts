@@ -1,8 +1,8 @@
 import { deadAfterMs } from './dead-workers.ts'
 
 /**
- * The worker waits at least this long for the response to the first unanswered heartbeat. This is longer than a
- * heartbeat waits for a lock on the worker's row, which is up to two seconds.
+ * The worker waits at least this long for the response to the first unanswered heartbeat. A heartbeat waits up to two
+ * seconds for a lock on the worker's row, so this is longer.
  */
 const RESPONSE_MS = 2500
 /** A worker whose row is locked repeats its heartbeat, so the next response arrives within this time. */
@@ -51,7 +51,7 @@ export class CutOff {
 
   /**
    * If this process stalled, no heartbeat was sent in time. The heartbeat that is sent now shows whether other workers
-   * have evicted this one. Otherwise, the only worker would endlessly release and rerun a job whose handler stalls it.
+   * have evicted this one. Otherwise, a single worker would endlessly release and rerun a job that stalls the process.
    */
   #due(): void {
     const { monotonicNow, onCutOff } = this.#options

@@ -50,7 +50,7 @@ export interface Vitals {
   /** Time since this worker last found that it had been evicted, or null if never. */
   readonly sinceLeaseLostMs: number | null
   readonly running: number
-  /** Null if this worker runs no jobs, like `log`. */
+  /** Like `log`, null if this worker runs no jobs. */
   readonly unwritten: ReturnType<Settler['unwritten']> | null
   readonly log: ReturnType<Journal['unwritten']> | null
   /** The number of schedules and jobs that are skipped after an error, until their back-off ends. */
@@ -198,7 +198,7 @@ function* outcomeWarnings({ unwritten, loops }: Vitals): Notes {
     yield {
       code: 'rejected-outcomes',
       subject: 'settler',
-      text: `the database rejects ${outcomesOf(rejected)}, whose jobs stay running: the log names them; repair their rows; the outcomes are written within five minutes after that${full}`,
+      text: `the database rejects ${outcomesOf(rejected)}; each such job stays running, and the log names it: repair the row of the job or its schedule, and the outcome is written within five minutes${full}`,
     }
   }
 }

@@ -144,7 +144,7 @@ export class Membership {
     this.#isLocked = heartbeat === 'locked'
     if (this.#isLocked) {
       this.#cutOff?.locked()
-      // Other workers may have waited for a lock too, and therefore not sent a heartbeat.
+      // Other workers may also be waiting for a lock, and may therefore not have sent a heartbeat.
       this.#deadWorkers.forget()
       return LOCKED_RETRY_MS
     }

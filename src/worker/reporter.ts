@@ -60,7 +60,7 @@ export interface KalendsEvents {
 
 export type Reporter = ReturnType<typeof reporterOf>
 
-/** Logs what a worker does, and emits it as events. Functions whose names begin with `on` are options of its parts. */
+/** Logs what a worker does, and emits it as events. Functions named `on…` are options of the worker's parts. */
 export function reporterOf(logger: Logger, events: Emitter<KalendsEvents>, redaction: Redaction) {
   return {
     leaseLost(worker: string): void {

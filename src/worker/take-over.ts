@@ -31,8 +31,8 @@ const ORPHANS_AT_ONCE = 200
 const MAX_IN_FUTURE = 100
 
 /**
- * Ends the marks of dead workers, and settles their running jobs (orphans) as lost attempts. Once per lease, it also
- * repairs rows after manual edits and interrupted take-overs.
+ * Ends the marks of dead workers, and settles their running jobs (orphans) as lost attempts. Once per lease, a sweep
+ * finds what interrupted take-overs have left; a full sweep also repairs rows after manual edits.
  */
 export class TakeOver {
   /** It is separate from the heartbeat, which waits only for this worker's row. */

@@ -93,7 +93,7 @@ export class Watch {
       if (waitMs > 0) this.#scheduleDue = answered + waitMs
       waits.push(notifyWhenDue(look.wakeAt, look.now, onScheduleDue))
     }
-    // This applies even if there is no capacity now: when capacity becomes free, the executor claims without a poll.
+    // Capacity is not checked here: when capacity becomes free, the executor claims without a poll.
     if (onJobDue !== null && look.dueAt !== null) waits.push(notifyWhenDue(look.dueAt, look.now, onJobDue))
     if (onJobDue !== null && look.claimable) waits.push(notifyWhenDue(look.now, look.now, onJobDue))
     return Math.min(...waits)

@@ -33,7 +33,7 @@ export function runHere(args: readonly string[], options: HereOptions): Promise<
  */
 export async function startHere(
   args: readonly string[],
-  { ready = /Ready; Ctrl-C stops it/, ...options }: HereOptions & { readonly ready?: RegExp },
+  { ready = /Ready; press Ctrl-C to stop/, ...options }: HereOptions & { readonly ready?: RegExp },
 ): Promise<CommandHere> {
   const command = await inTurn(options, async () => {
     const started = begin(args)

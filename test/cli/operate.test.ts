@@ -142,7 +142,9 @@ eachDatabase(({ fresh }) => {
     expect(list.stderr).toBe('3 schedules listed.\n')
     expect((await json('schedules', 'list', '--status', 'paused')).map(({ id }) => id)).toEqual(['once'])
     const first = await cli('schedules', 'list', '--limit', '1')
-    expect(first.stderr).toMatch(/^1 schedule listed of 3\. For more, repeat it with --after '[^']+'\n$/)
+    expect(first.stderr).toMatch(
+      /^1 schedule listed of 3\. For more, repeat the command with --after '[^']+'\n$/,
+    )
     const after = /--after '(.*)'/.exec(first.stderr)?.[1] ?? ''
     const others = await cli('schedules', 'list', '--after', after)
     expect(others.stderr).toBe('2 schedules listed of 3.\n')
@@ -330,7 +332,7 @@ eachDatabase(({ fresh }) => {
       /^2 schedules listed of 1,000\+\./,
     )
     expect((await cli('jobs', 'list', '--limit', '2')).stderr).toBe(
-      "2 jobs listed of 1,000+. For more, repeat it with --after 'j1199'\n",
+      "2 jobs listed of 1,000+. For more, repeat the command with --after 'j1199'\n",
     )
     expect((await json('jobs', 'list', '--limit', '1', '--after', 'j1199'))[0]).toMatchObject({ id: 'j1198' })
     expect((await json('schedules', 'list', '--limit', '2')).map(({ id }) => id)).toHaveLength(2)

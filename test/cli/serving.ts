@@ -18,7 +18,7 @@ export async function serving(args: readonly string[], env: Record<string, strin
 
 export async function servingProcess(args: readonly string[], cwd: string) {
   const worker = start('dist/cli/main.js', ['start', '--http', ...args], { cwd })
-  await worker.until(/Ready; Ctrl-C stops it/)
+  await worker.until(/Ready; press Ctrl-C to stop/)
   const [, url = ''] = SERVED.exec(worker.printed()) ?? []
   return { worker, url }
 }

@@ -267,7 +267,7 @@ eachDatabase((under) => {
       expect.stringMatching(/^set 'one', schedule 'bad-timer': .*dayly/),
       expect.stringContaining(`${where('one', 'bad-timer')}priority: `),
       expect.stringMatching(/^set 'one', schedule 'bad-zone': .*Europe\/Atlantis/),
-      `${where('one', 'twice')}the id is declared twice; give one of them another id`,
+      `${where('one', 'twice')}the id is declared twice; give one of the schedules another id`,
       expect.stringContaining(`${where('one', 'i'.repeat(255))}id: must be a name of 1 to 254 characters`),
       `${where('one', 'unhandled')}no handler for the task 'nobody-runs-this'; call kalends.handle(…) before start`,
       `${where('two', 'good')}the id is also declared in the set 'one'`,

@@ -143,7 +143,7 @@ describe('it is ok, and warns: [L68]', () => {
     [
       'rejected-outcomes',
       unwritten({ rejected: 1 }),
-      /the database rejects the outcome of 1 run, whose jobs stay running/,
+      /the database rejects the outcome of 1 run; each such job stays running/,
     ],
     [
       'unwritten-log',

@@ -32,7 +32,7 @@ interface Line {
   readonly comment: string | null
   readonly env: ReadonlyMap<string, string>
   readonly time: string
-  /** The command, after the user if lines name one; empty if the line is incomplete. */
+  /** The command, preceded by the user if lines name one; empty if the line is incomplete. */
   readonly rest: string
   readonly firstWord: string
 }

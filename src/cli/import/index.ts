@@ -20,7 +20,7 @@ overlap.`
 
 const AGAIN_HELP = `
 Importing again updates the schedules whose ids start with the prefix: it finds them by their content, and updates what
-has changed. It names schedules whose entries are gone; --prune removes them. Use another --id-prefix for each source.`
+has changed. It lists schedules whose entries are gone; --prune removes them. Use another --id-prefix for each source.`
 
 const SYSTEMD_HELP = `
 OnCalendar= becomes the timer, in the zone of this machine unless --zone or the event itself says otherwise;
@@ -28,9 +28,10 @@ Persistent= becomes catch_up, RandomizedDelaySec= jitter, OnUnitActiveSec= 'ever
 after finish'. The ExecStart= of the service becomes a job of the task 'command', which runs on a worker that was
 started with --allow-commands. Several OnCalendar= become several schedules.
 
-Units are found as systemd finds them: in the folders of the system's service manager or in those that you name, the
-first one first, with drop-ins and instances of templates. Timers that are not enabled and masked units are left out.
-Units of users run as the owner of the file or as --user; import them separately from those of the system.`
+Units are found as systemd finds them: in the folders of the system's service manager or in those that you name
+(earlier folders take precedence), with drop-ins and instances of templates. Timers that are not enabled and masked
+units are left out. Units of users run as the owner of the file or as --user; import them separately from those of the
+system.`
 
 export default function importCommand(): AnyCommand {
   return new Command('import')

@@ -70,7 +70,7 @@ export function serviceCommand(unit: Unit, manager: CommandUser) {
     )
   if (!USER_NAME.test(user)) throw new Refusal(`${name}: User=${user} is not the name of a user`)
   // Without WorkingDirectory=, systemd starts commands in the root folder, and a user's service manager starts them in
-  // that user's home. The task `command` would start them in the home of the worker's user.
+  // that user's home directory. The task `command` would start them in the home directory of the worker's user.
   const home = manager === ROOT ? null : manager.home
   const folder = accepted('WorkingDirectory', (text) => {
     const path = folderOf(expand(text), home)

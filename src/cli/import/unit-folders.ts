@@ -69,7 +69,7 @@ export function unitsIn(folders: readonly string[], skipsMasks: boolean, ofUser:
     id,
     ...[...files.keys()].filter((name) => name !== id && idOf(name) === id),
   ]
-  /** Of drop-ins with the same file name, the first folder wins; in a folder, the most specific unit name wins. */
+  /** If drop-ins share a file name, the first folder wins; within a folder, the most specific unit name wins. */
   const dropInsOf = (id: string) => {
     const type = id.slice(id.lastIndexOf('.') + 1)
     const found = new Map<string, string>()

@@ -68,7 +68,7 @@ function leftText(nextRunAt: Date | null, now: Date): string {
 }
 
 const ELAPSES = 5
-/** The settings without lines of their own. The line of the state covers `enabled`. */
+/** The settings that have no separate line. The line that shows the status covers `enabled`. */
 const NAMES = OPTION_NAMES.filter((name) => name !== 'summary' && name !== 'enabled')
 
 export function showCommand(): AnyCommand {

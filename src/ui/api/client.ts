@@ -66,6 +66,6 @@ type Get = <Path extends ReadablePath>(
   init: { readonly params: Params<Path>; readonly signal: AbortSignal },
 ) => Promise<{ readonly data: Answer<Path>; readonly response: Response }>
 
-/** `api.GET` for any path. While the path is a type parameter, TypeScript cannot relate the types above to its type. */
+/** `api.GET` for any path. TypeScript cannot relate its type to those above while the path is a type parameter. */
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion
 export const get = api.GET as unknown as Get

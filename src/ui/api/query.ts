@@ -7,7 +7,7 @@ export interface Query<Content> {
   readonly key: string
   /** The newest content; it is kept during the next fetch, and if that fetch fails. */
   readonly data: Content | undefined
-  /** Makes a later change fail after a concurrent change. */
+  /** For `If-Match`: makes a change fail if the data has been changed since it was read. */
   readonly etag: string | null
   readonly error: Error | undefined
   readonly reload: () => void
@@ -22,7 +22,7 @@ const PAUSE_FACTOR = 9
 const OFFLINE_RETRY_MS = 2000
 
 /**
- * @param params  undefined requests nothing
+ * @param params  if undefined, nothing is requested
  * @param topics  a change of one of these triggers another fetch
  * @param everyMs  the polling interval, for data that changes without a notification
  */

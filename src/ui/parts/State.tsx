@@ -7,7 +7,7 @@ type AnyState = Job['state'] | Schedule['status']
 
 const MEANINGS: Readonly<Record<AnyState, string>> = {
   active: 'Runs at the times of its timer',
-  retrying: 'Its last attempt failed and will be retried',
+  retrying: 'Its last attempt failed; another attempt will follow',
   frozen: 'A freeze holds it until a given time',
   paused: 'No jobs are submitted until it is resumed',
   done: 'No more runs will follow',

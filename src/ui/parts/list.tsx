@@ -216,7 +216,7 @@ function pageLink(starts: readonly string[]): string {
   return linkHere({ after: starts.join('\n') })
 }
 
-/** Where each page starts, from the second page to this one. They are in the address, so that the user can go back. */
+/** Where each page starts, from the second page to this one. The address lists the starts, so the user can go back. */
 function pageStarts(): readonly string[] {
   return query.value['after']?.split('\n') ?? []
 }

@@ -15,7 +15,7 @@ export interface paths {
         put?: never;
         /**
          * Create a schedule
-         * @description A request with an id of your choice can be repeated: the schedule is created once.
+         * @description A request with an id of your choice can be repeated: the schedule is created only once.
          */
         post: operations["createSchedule"];
         delete?: never;
@@ -135,7 +135,7 @@ export interface paths {
         put?: never;
         /**
          * Run a schedule now, in addition to its timer
-         * @description This also works while the schedule is paused. While a job is waiting or running, the request is rejected with its id.
+         * @description This also works while the schedule is paused. Unless its runs may overlap, the request is rejected while one of its jobs is not final; `jobId` in the response names that job.
          */
         post: operations["runSchedule"];
         delete?: never;
@@ -210,7 +210,7 @@ export interface paths {
         put?: never;
         /**
          * Submit a job without a schedule
-         * @description A request with an id of your choice can be repeated: the job is submitted once.
+         * @description A request with an id of your choice can be repeated: the job is submitted only once.
          */
         post: operations["submitJob"];
         delete?: never;
@@ -1355,7 +1355,7 @@ export interface components {
             counts: {
                 [key: string]: number;
             };
-            /** @description False if some counts are larger */
+            /** @description False if some counts are only lower bounds */
             isExact: boolean;
         };
         JobCounts: {
@@ -1714,7 +1714,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow the request, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow the request, or a page on another site sent it */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -1801,7 +1801,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow the request, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow the request, or a page on another site sent it */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -1904,7 +1904,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow the request, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow the request, or a page on another site sent it */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -2008,7 +2008,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow the request, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow the request, or a page on another site sent it */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -2107,7 +2107,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow the request, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow the request, or a page on another site sent it */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -2218,7 +2218,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow the request, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow the request, or a page on another site sent it */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -2317,7 +2317,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow the request, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow the request, or a page on another site sent it */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -2434,7 +2434,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow the request, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow the request, or a page on another site sent it */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -2547,7 +2547,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow the request, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow the request, or a page on another site sent it */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -2642,7 +2642,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow the request, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow the request, or a page on another site sent it */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -2741,7 +2741,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow the request, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow the request, or a page on another site sent it */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -2857,7 +2857,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow the request, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow the request, or a page on another site sent it */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -2946,7 +2946,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow the request, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow the request, or a page on another site sent it */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3034,7 +3034,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow the request, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow the request, or a page on another site sent it */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3137,7 +3137,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow the request, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow the request, or a page on another site sent it */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3224,7 +3224,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow the request, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow the request, or a page on another site sent it */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3328,7 +3328,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow the request, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow the request, or a page on another site sent it */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3414,7 +3414,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow the request, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow the request, or a page on another site sent it */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3503,7 +3503,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow the request, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow the request, or a page on another site sent it */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3589,7 +3589,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow the request, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow the request, or a page on another site sent it */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3685,7 +3685,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow the request, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow the request, or a page on another site sent it */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3789,7 +3789,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow the request, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow the request, or a page on another site sent it */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3885,7 +3885,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow the request, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow the request, or a page on another site sent it */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3986,7 +3986,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow the request, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow the request, or a page on another site sent it */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4064,7 +4064,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow the request, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow the request, or a page on another site sent it */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4169,7 +4169,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow the request, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow the request, or a page on another site sent it */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4272,7 +4272,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow the request, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow the request, or a page on another site sent it */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4372,7 +4372,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow the request, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow the request, or a page on another site sent it */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4463,7 +4463,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow the request, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow the request, or a page on another site sent it */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4553,7 +4553,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow the request, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow the request, or a page on another site sent it */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4627,7 +4627,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow the request, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow the request, or a page on another site sent it */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4701,7 +4701,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow the request, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow the request, or a page on another site sent it */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4775,7 +4775,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow the request, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow the request, or a page on another site sent it */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4858,7 +4858,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow the request, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow the request, or a page on another site sent it */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4940,7 +4940,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow the request, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow the request, or a page on another site sent it */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5023,7 +5023,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow the request, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow the request, or a page on another site sent it */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5097,7 +5097,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow the request, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow the request, or a page on another site sent it */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5144,7 +5144,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description An endless stream */
+            /** @description A stream of events */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5171,7 +5171,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow the request, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow the request, or a page on another site sent it */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5245,7 +5245,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow the request, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow the request, or a page on another site sent it */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5388,7 +5388,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow the request, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application does not allow the request, or a page on another site sent it */
             403: {
                 headers: {
                     [name: string]: unknown;
