@@ -16,7 +16,7 @@ import type { Readable } from 'node:stream'
 import { z } from 'zod'
 import { messageOf } from '../errors.ts'
 import { type HandlerContext, PermanentError, type Task, task } from '../index.ts'
-import { type CommandUser, USER_NAME } from './command-user.ts'
+import { type CommandUser, findUser, homeOnDisk, USER_NAME } from './command-user.ts'
 import { COMMAND_TASK } from './values.ts'
 
 /** The delay between SIGTERM and SIGKILL; shorter than the time until the worker abandons the run. */
@@ -52,7 +52,7 @@ const schema = z
       env: z
         .custom<Record<string, string>>(isEnvironment, 'must be an object of strings without NUL')
         .exactOptional(),
-      /** Default: the home directory of the user of `--command-user`, else of the worker's user. */
+      /** Default: the home directory of the user that it runs as. */
       cwd: text.exactOptional(),
       /** May also contain NUL. */
       stdin: z.string('must be a string').exactOptional(),
@@ -82,7 +82,7 @@ export async function runCommand(
 ): Promise<{ exitCode: 0 }> {
   const [file, ...rest] = commandLine(args, user)
   const child = spawn(file, rest, {
-    cwd: args.cwd ?? user?.home ?? homedir(),
+    cwd: args.cwd ?? user?.home ?? homeOf(args.user),
     env: environmentOf(args, user),
     // Switching to the user is the last step before the program is looked up and started, so the job's PATH and
     // LD_PRELOAD affect nothing that still runs as root. The process does not get the user's supplementary groups.
@@ -141,11 +141,18 @@ function commandLine(args: CommandArgs, runsAs: CommandUser | null): readonly [s
   return ['runuser', '-u', args.user, '--', program, ...rest]
 }
 
+/** The home directory of a user, by default the worker's. */
+function homeOf(user: string | undefined): string {
+  if (user === undefined || user === userInfo().username) return homedir()
+  return homeOnDisk(findUser(user)?.home)
+}
+
 function environmentOf(args: CommandArgs, as: CommandUser | null): Record<string, string> {
   const { username, homedir: home } = userInfo()
   const user = as?.name ?? args.user ?? username
   return {
     PATH,
+    // `runuser` changes this to the home directory of its user.
     HOME: as?.home ?? home,
     SHELL: args.shellPath ?? SHELL,
     LOGNAME: user,

@@ -22,7 +22,12 @@ export function commandUser(name: string): CommandUser {
   const user = findUser(name)
   if (user?.name !== name) throw wrong(`the user '${name}' does not exist on this machine`)
   if (user.uid === 0) throw wrong(`'${name}' is root; name a user with fewer rights`)
-  return { ...user, home: existsSync(user.home) ? user.home : '/' }
+  return { ...user, home: homeOnDisk(user.home) }
+}
+
+/** Users of services often have a home directory that does not exist. */
+export function homeOnDisk(home: string | undefined): string {
+  return home !== undefined && existsSync(home) ? home : '/'
 }
 
 /** @throws UsageError if `getent` cannot be run */

@@ -1,6 +1,7 @@
 /** Problem details (RFC 9457): what was wrong, in which field, and what to do. */
 import { STATUS_CODES } from 'node:http'
 import type { z } from 'zod'
+import { counted } from '../duration.ts'
 import { ConflictError, InvalidInputError, KalendsError } from '../errors.ts'
 import { isInvalidTimer } from '../timer/error.ts'
 import type { ProblemDetails } from './answer-schemas.ts'
@@ -72,7 +73,7 @@ export function invalidInput(error: z.ZodError): Problem {
   const errors = all.slice(0, MAX_ERRORS)
   const details = errors.map(({ field, detail }) => `${field === '' ? 'body' : field}: ${detail}`)
   const more = all.length - errors.length
-  const detail = `${shortened(details.join('; '), LONGEST_DETAIL)}${more === 0 ? '' : `; and ${more} more errors`}`
+  const detail = `${shortened(details.join('; '), LONGEST_DETAIL)}${more === 0 ? '' : `; and ${counted(more, 'more error')}`}`
   return new Problem(422, 'INVALID_INPUT', detail, { errors })
 }
 

@@ -5,6 +5,7 @@
  * timer is unchanged keeps its next run.
  */
 import { createHash } from 'node:crypto'
+import { counted } from '../duration.ts'
 import { DeclarationError, InvalidInputError, messageOf } from '../errors.ts'
 import { betweenParts } from '../event-loop.ts'
 import type { Logger } from '../logger.ts'
@@ -213,6 +214,6 @@ function tell(set: DeclaredSet, report: SyncReport, logger: Logger, isStart: boo
   }
   logger.debug(
     { set: set.name, scheduleIds: report.unchanged },
-    `${report.unchanged.length} declared schedules are unchanged`,
+    `${counted(report.unchanged.length, 'declared schedule is', 'declared schedules are')} unchanged`,
   )
 }

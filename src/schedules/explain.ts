@@ -295,6 +295,9 @@ function times(count: number): string {
   return count === 1 ? 'once' : `${count} times`
 }
 
+const ORDINALS = new Intl.PluralRules('en', { type: 'ordinal' })
+const ENDINGS: Partial<Record<Intl.LDMLPluralRule, string>> = { one: 'st', two: 'nd', few: 'rd' }
+
 function ordinal(count: number): string {
-  return ['first', 'second', 'third'][count - 1] ?? `${count}th`
+  return ['first', 'second', 'third'][count - 1] ?? `${count}${ENDINGS[ORDINALS.select(count)] ?? 'th'}`
 }

@@ -64,6 +64,18 @@ test.each([
   600_000,
 )
 
+test.runIf(process.getuid?.() === 0)(
+  'a worker that runs as root runs a command as its user, in the home directory of that user',
+  async () => {
+    const { lines } = await run({ shell: 'id -un; echo "$USER $HOME"; pwd', user: 'daemon' })
+    const [, , , , , home] = childProcess
+      .execFileSync('getent', ['passwd', 'daemon'], { encoding: 'utf8' })
+      .split(':')
+    expect(lines).toEqual([`info daemon`, `info daemon ${home}`, `info ${home}`])
+    expect((await run({ shell: 'pwd', user: 'nobody' })).lines).toEqual(['info /'])
+  },
+)
+
 test('lines end with a line feed, a carriage return or both, regardless of where the chunks of output end', async () => {
   const { lines } = await run({
     shell: String.raw`printf 'a\nb\r\nc\rd\r'; sleep 0.05; printf '\ne\n\nf\303'; sleep 0.05; printf '\244\r\r\n\nlast'`,

@@ -59,6 +59,20 @@ describe('during a freeze', () => {
   })
 })
 
+test('if several freezes apply, a slot is held until the last one ends', () => {
+  const now = at('2026-03-01T09:00Z')
+  const freezes = [time('08:00', '12:00'), time('08:30', '14:00'), time('09:00', '10:00')]
+  expect(plan(hourly, { ...now, freezes })).toMatchObject({ frozenUntil: until('14:00') })
+})
+
+test('a slot at the end of a freeze is not frozen, and one at its start is', () => {
+  const slots = { ...at('2026-03-01T11:10Z'), freezes: [time('09:00', '11:00')] }
+  expect(shown(plan(hourly, slots))).toMatchObject({
+    runs: ['2026-03-01 11:00'],
+    skips: ['2 frozen to 2026-03-01 10:00'],
+  })
+})
+
 describe('after a manual run during a freeze', () => {
   const passed = (freeze: [string, string], nextRun: string, lastSlot: string, now: string) =>
     shown(
@@ -79,6 +93,15 @@ describe('after a manual run during a freeze', () => {
       skips: [],
       next: '2026-03-01 10:00',
     })
+  })
+
+  test.each([
+    ['a one-off', '2026-03-01 09:00'],
+    ['a timer that counts from the end of a run', 'every 1h after finish'],
+  ])('%s still runs', (_, timer) => {
+    const row = schedule({ timer, nextRunAt: until('09:00'), lastSlot: until('10:30') })
+    const circumstances = { ...at('2026-03-01T12:15Z'), freezes: [time('08:30', '12:00')] }
+    expect(shown(plan(row, circumstances))).toMatchObject({ runs: ['2026-03-01 12:15'] })
   })
 
   test.each([

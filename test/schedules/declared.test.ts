@@ -77,7 +77,7 @@ eachDatabase((under) => {
       changes: { timer: 'hourly', args: '{"days":7}' },
       before: { timer: 'daily', args: { days: 30 } },
     })
-    expect(messages).toContain('debug: 1 declared schedules are unchanged')
+    expect(messages).toContain('debug: 1 declared schedule is unchanged')
     expect(messages.filter((message) => message.includes("'report'"))).toEqual([])
     const web = await open()
     expect(await web.schedules.get('cleanup')).toMatchObject({ timer: 'hourly', args: { days: 7 } })

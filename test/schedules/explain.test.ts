@@ -288,8 +288,8 @@ eachDatabase((under) => {
     [
       'failed',
       '2026-01-01 10:00:00.000',
-      { attempt: 4, error: 'Error: no\n at x' },
-      /: the job the-job failed on its 4th attempt: Error: no\.$/,
+      { attempt: 22, error: 'Error: no\n at x' },
+      /: the job the-job failed on its 22nd attempt: Error: no\.$/,
     ],
     [
       'cancelled',
