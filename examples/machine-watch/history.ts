@@ -2,7 +2,7 @@
 import type { AppDatabase, Value } from './database.ts'
 import type { Measurement } from './machine.ts'
 
-/** A series of measurements of one resource over a period. */
+/** A summary of the measurements of one resource over a period. */
 export interface Series extends Pick<Measurement, 'kind' | 'name'> {
   readonly host: string
   readonly lowest: number

@@ -86,7 +86,7 @@ function declaredCommand() {
       (range: string, before: readonly string[]) => [...before, range],
       [],
     )
-    .option('--http-built-in-tasks', 'let callers of the API use the tasks command and kalends.*')
+    .option('--http-built-in-tasks', "let API callers use the task 'command' and the tasks 'kalends.*'")
     .addOption(
       new Option('--log-level <level>', 'the lowest level to log')
         .choices(LOG_LEVELS)

@@ -26,7 +26,7 @@ const PRUNE_ARGS: StandardSchema<Retention> = {
     validate: (value) => (isRetention(value) ? { value } : { issues: [{ message: INVALID }] }),
   },
 }
-const INVALID = `must have only ageMs, an integer of at least ${LIMITS.least}, and perSchedule, an integer of at least 1`
+const INVALID = `must have exactly two properties: ageMs (an integer of at least ${LIMITS.least}) and perSchedule (an integer of at least 1)`
 
 export const pruneTask = task<Retention>('kalends.prune', { args: PRUNE_ARGS, timeout: '1h', retries: 0 })
 

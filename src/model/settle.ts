@@ -141,7 +141,7 @@ export function retryDelayOf(
   return delayMs * Math.min(2 ** (retry - 1), LARGEST_FACTOR)
 }
 
-/** What to store if the database rejects the result or the error text. @param reason  why it does */
+/** What to store if the database rejects the result or the error text. @param reason  why the database rejects it */
 export function withoutTexts(end: AttemptEnd, reason: string): AttemptEnd {
   if ('error' in end) return { ...end, error: `The error of the run could not be stored: ${reason}` }
   if (end.kind !== 'success' || end.result === null) return end

@@ -189,7 +189,7 @@ function checkedTimer(
       'zone',
       parsed.kind === 'calendar' || parsed.kind === 'cron'
         ? `the timer '${value}' has its own, ${parsed.zone}; leave one of them out`
-        : `the timer '${value}' has none, because it counts time spans; leave it out`,
+        : `the timer '${value}' has none, because it counts elapsed time; leave the zone out`,
     )
   if (zoned.length > SETTINGS.timer.most)
     throw new InvalidInputError(

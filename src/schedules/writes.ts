@@ -15,7 +15,7 @@ export type ScheduleStores = Pick<Store, 'schedules' | 'jobs' | 'lists' | 'worke
 export interface HistoryQuery {
   /** 1 to 1000, default 100. */
   readonly limit?: number | undefined
-  /** Returns only slots before this one, which is the last slot of the previous page. */
+  /** Returns only slots before this time. For the next page, pass the last slot of this page. */
   readonly before?: Date | undefined
 }
 

@@ -92,7 +92,7 @@ export interface SchedulingStore {
   /** Whether two transactions can submit different schedules without waiting for each other. */
   readonly submitsInParallel: boolean
 
-  /** In one statement, reads everything that a worker waits for. @param tasks  the tasks that the worker handles */
+  /** Reads in one statement everything that a worker waits for. @param tasks  the tasks that the worker handles */
   look(tasks: readonly string[]): Promise<Look>
 
   /**

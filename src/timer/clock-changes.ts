@@ -71,7 +71,7 @@ export function clockWarning(of: Timer, { at, shiftMs, wall }: ClockChange, afte
   return `${set}: the timer elapses ${named(affected)} only the first time.`
 }
 
-/** Whether the elapses around a skipped time are no further apart than on an unchanged clock. */
+/** Whether the elapses around a skipped time are no further apart than without the clock change. */
 function goesOn(of: Timer, times: Elapses, at: Date, skipped: Date): boolean {
   const last = of.previous(new Date(at.getTime() - 1))
   const next = of.next(new Date(at.getTime() - 1))

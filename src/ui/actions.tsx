@@ -91,7 +91,7 @@ export function removeSchedules(ids: readonly string[], declaredBy: string | nul
 
 const BODIES: Readonly<Partial<Record<Job['state'], string>>> = {
   running: 'Its handler is asked to stop. Work already done is kept.',
-  external: 'Its schedule no longer waits for it, but the external queue may still run it.',
+  external: 'Its schedule will stop waiting for it, but the external queue may still run it.',
 }
 
 export function cancelJob({ id, state }: Job): Promise<boolean> {

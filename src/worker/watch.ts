@@ -81,7 +81,7 @@ export class Watch {
     if (look.freezes !== this.#freezes) await this.#thaw(look.freezes)
     const roundTripMs = answered - asked
     this.#clock = { aheadMs: before + roundTripMs / 2 - look.now.getTime(), roundTripMs }
-    // Jobs of this process wake the executor without a poll. A job that was already claimable at the last poll may be
+    // Jobs that this process submits wake the executor without a poll. A job that was already claimable at the last poll may be
     // one that no worker can start.
     if (look.claimable && !this.#wasClaimable && !this.#hasOwn) this.#briskUntil = answered + BRISK_FOR_MS
     this.#wasClaimable = look.claimable

@@ -37,7 +37,7 @@ const targets: { target: string; seed: number }[] = []
 for (const [index, target] of TARGETS.entries())
   if (await isAvailable(target)) targets.unshift({ target, seed: SEED + index })
 
-describe('while workers, databases, networks and clocks break', { timeout: LIMIT_MS }, () => {
+describe('while workers, databases, networks and clocks fail', { timeout: LIMIT_MS }, () => {
   test.each(targets)('nothing is lost or duplicated on $target', async ({ target, seed }) => {
     const folder = mkdtempSync(join(tmpdir(), `kalends-chaos-${target}-`))
     const { code, output } = await chaos([

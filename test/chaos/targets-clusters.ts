@@ -29,7 +29,7 @@ const outsideItsGroup = (how: string): Expectation => ({
   ),
 })
 
-/** Faults on groups with one or several primaries. */
+/** Faults on groups with one or more primaries. */
 export const onGroups: Readonly<Record<string, Expectation>> = {
   'group.kill-primary': one('cut'),
   'group.kill-member': one('cut'),

@@ -91,7 +91,7 @@ describe('modules that cannot be loaded', () => {
     expect(code).toBe(1)
   })
 
-  test('TypeScript runs if this Node.js can import it; otherwise the message says so', async () => {
+  test('a TypeScript module runs if this Node.js can import it; otherwise the message says that it cannot', async () => {
     const cwd = await temporaryFolder()
     const module = await moduleIn(
       cwd,

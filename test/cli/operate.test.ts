@@ -344,7 +344,7 @@ eachDatabase(({ fresh }) => {
     )
   })
 
-  test('jobs: cancel and retry change many jobs by a filter', async () => {
+  test('jobs: cancel and retry change all jobs that match a filter', async () => {
     const { cli, json } = await operator()
     for (let n = 0; n < 3; n += 1) await cli('jobs', 'submit', 'nobody', '--id', `job-${n}`)
     await cli('jobs', 'submit', 'later', '--run-at', '+1h', '--priority', '-5', '--group', 'g')
@@ -552,7 +552,7 @@ eachDatabase(({ fresh }) => {
     },
   )
 
-  test('a command that is cancelled or times out ends, along with all its child processes', async () => {
+  test('if a command is cancelled or times out, it ends along with all its child processes', async () => {
     const { cli, worker, json } = await operator()
     await worker('export default () => {}', '--allow-commands')
     const script = 'sleep 600 & echo child $!; wait'

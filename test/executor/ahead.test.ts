@@ -254,7 +254,7 @@ describe('while the outcomes of short runs are being written', () => {
   })
 })
 
-it('no job goes back to the queue while each starts within 100 ms', async () => {
+it('no job goes back to the queue if all jobs start within 100 ms', async () => {
   const of = busy({ handler: () => new Promise((resolve) => setTimeout(resolve, 5)) })
   const { executor, state } = of
   for (let passed = 0; passed < 2000; passed += 5) {

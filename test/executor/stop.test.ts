@@ -12,7 +12,7 @@ const throwing = () => {
 }
 
 eachDatabase((under) => {
-  it('stop waits for handlers within the grace period, and their outcome is written [R11, L31]', async () => {
+  it('stop waits up to the grace period for handlers to finish, and their outcomes are written [R11, L31]', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const web = await open({ worker: 'web' })

@@ -235,7 +235,7 @@ async function cases(): Promise<Record<string, Case>> {
   }
 }
 
-/** The CPU time of this process in milliseconds. */
+/** The CPU time of the case with this text, in milliseconds. */
 async function costOf({ step, times = 1 }: Case, text: string): Promise<number> {
   const before = process.cpuUsage()
   for (let time = 0; time < times; time += 1) {

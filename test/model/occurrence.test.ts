@@ -82,7 +82,7 @@ describe('an id with the format of an occurrence', () => {
       expect(isOccurrenceId(`019d2e4e-a87b-8ff7-${last}909-74f1365d34a0`)).toBe(true)
   })
 
-  test('has no other version, variant or length', () => {
+  test('cannot have another version, variant or length', () => {
     const others = [
       newJobId(SLOT),
       `${id}0`,

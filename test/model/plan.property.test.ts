@@ -147,7 +147,7 @@ describe('during absences, overlaps and clock changes', () => {
     )
   })
 
-  test('after downtime, catch_up limits the number of runs, whenever the worker returns [S5]', () => {
+  test('after downtime, catch_up limits the number of runs, no matter when the worker returns [S5]', () => {
     const timers = [
       ['cron * * * * *', MINUTE],
       ['hourly', HOUR],

@@ -304,7 +304,7 @@ describe('a redacted value that is sent back', () => {
     expect(redaction.restored('args', input, stored)).toEqual(input)
   })
 
-  test('an input whose structure differs from the stored value is used unchanged', () => {
+  test('an input whose structure differs from that of the stored value is used unchanged', () => {
     for (const input of [{ users: null }, { users: 'none' }, { password: 5 }, null])
       expect(redaction.restored('args', input, stored)).toEqual(input)
     expect(redaction.restored('args', stored, { password: null, users: null })).toEqual(stored)

@@ -100,6 +100,6 @@ describe('the hash of the settings', () => {
   })
 })
 
-test('a schedule goes on as long as its slots are submitted, or are only held for a time', () => {
+test('a schedule goes on as long as its slots are submitted, or held only temporarily', () => {
   expect(STATUSES.filter(isGoingOn).toSorted()).toEqual(['active', 'frozen', 'retrying'])
 })

@@ -216,7 +216,7 @@ describe('if the texts of an outcome cannot be stored', () => {
     })
   })
 
-  test('a run with a result has failed, and is not repeated', () => {
+  test('a run with a result counts as failed and is not repeated', () => {
     expect(withoutTexts({ kind: 'success', result: '1' }, 'too long')).toEqual({
       kind: 'error',
       error: 'The result of the run could not be stored: too long',

@@ -138,7 +138,7 @@ eachDatabase((under) => {
     expect(job).toMatchObject({ state: 'success', slot: new Date(`${slot.replace(' ', 'T')}Z`) })
   })
 
-  it('a changed timer is planned from now and does not fire because of the deploy [S6, D3]', async () => {
+  it('a changed timer is planned from now, and the deploy itself does not make it fire [S6, D3]', async () => {
     const { open } = await scene(under)
     const first = await open()
     first.handle(report, () => {})

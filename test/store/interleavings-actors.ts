@@ -230,7 +230,7 @@ export class Actor {
       return text.replaceAll(NOW, isServer ? `CAST(${now} AS DATETIME(3))` : now)
     }
     const isRead = (text: string) => text.startsWith('SELECT') && !text.includes('FOR UPDATE')
-    /** The statements of a transaction. In SQLite, it has exclusive access from its beginning. */
+    /** The statements of a transaction. On SQLite, it has exclusive access from the start. */
     const within = (sql: Sql): Sql => ({
       rows: async <Row>(text: string, params?: readonly SqlValue[]) => {
         if (isServer) await this.step(isRead(text) ? 'read' : 'lock', text)

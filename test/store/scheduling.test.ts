@@ -206,7 +206,7 @@ onEachStore((under) => {
       expect((await under.store.schedules.get('s'))?.markedBy).toBe(WORKER)
     })
 
-    it('marking skips schedules that are disabled, idle or marked [L2]', async () => {
+    it('marking skips schedules that are disabled, idle or already marked [L2]', async () => {
       const past = await ago(1000)
       await planned(under, 'disabled', past, { enabled: 0 })
       await planned(under, 'idle', past, { idle: 'done' })

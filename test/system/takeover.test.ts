@@ -312,7 +312,7 @@ async function allHaveLooked(database: TestDatabase): Promise<void> {
   for (const id of await idsOf(database)) await hasBeaten(database, id)
 }
 
-/** Waits for two heartbeats of the worker, between which it has observed the others. */
+/** Waits for two heartbeats of the worker, between which it observes the others. */
 async function hasBeaten(database: TestDatabase, id: string): Promise<void> {
   const heartbeat = async () =>
     (await database.query('SELECT heartbeat FROM worker WHERE id = ?', [id]))[0]?.['heartbeat']

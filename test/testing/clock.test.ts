@@ -173,7 +173,7 @@ test('each of a hundred concurrent jobs runs once, even with a concurrency of on
   expect((await app.kalends.jobs.list({ state: 'success' })).total).toBe(100)
 })
 
-test('endless due work is reported', async () => {
+test('work that never stops being due is reported', async () => {
   await using app = await open(() => {})
   let rounds = 0
   const endless = new TestKalends(app.kalends, { now: app.now() }, async () => {

@@ -11,7 +11,7 @@ const setup = (kalends: Kalends) => {
   kalends.declare('set', [{ task: task('report'), timer: 'hourly', catchUp: 2 }])
 }
 
-test('an outage between two test applications on the same file can be simulated', async () => {
+test('closing a test application and opening another on the same file simulates downtime', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'kalends-reopen-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
   const database = `sqlite:${join(folder, 'test.db')}`

@@ -59,7 +59,7 @@ describe('the result for a valid timer', () => {
       expect(valid(text, { limit: 0 }).warnings).toEqual(['It never elapses again.'])
   })
 
-  test('it has the zone from the option if the timer names none', () => {
+  test('it takes the zone from the option if the timer names none', () => {
     expect(valid('daily', { zone: 'Asia/Tokyo' }).text).toBe('*-*-* 00:00:00 Asia/Tokyo')
     expect(valid('daily UTC', { zone: 'Asia/Tokyo' }).zone).toBe('UTC')
     expect(valid('cron 0 9 * * *', { zone: 'Asia/Tokyo' }).text).toBe('cron 0 9 * * * Asia/Tokyo')

@@ -62,7 +62,7 @@ describe('it is ok', () => {
       { log: { lines: 500, progress: 1, ms: 5000, dropped: 0 }, loops: [{ ...busy(100), name: 'journal' }] },
     ],
     ['if clocks differ by less than the measurement error', { clock: { aheadMs: 2900, roundTripMs: 2000 } }],
-    ['with a wait for a connection of up to five seconds', { connectionWaitMs: 5000 }],
+    ['with a wait of up to five seconds for a connection', { connectionWaitMs: 5000 }],
     ['before the first reading of the clock', { clock: null }],
     ['long after it stalled', { stall: { ms: 9000, until: ago(LEASE_MS + 1), agoMs: LEASE_MS + 1 } }],
     ['long after it was evicted', { sinceLeaseLostMs: LEASE_MS + 1 }],

@@ -396,7 +396,7 @@ describe('a worker that is cut off from the database', () => {
     expect(cutOff).toEqual([])
   })
 
-  it('after a stall of its process, waits for the response to the next heartbeat', () => {
+  it('after its process stalls, waits for the response to the next heartbeat', () => {
     const cutOff = (answer: boolean) => {
       const onCutOff = vi.fn()
       const watch = new CutOff({ beatMs: BEAT_MS, monotonicNow: () => performance.now(), onCutOff })

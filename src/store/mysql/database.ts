@@ -71,7 +71,7 @@ export class MysqlDatabase implements Database {
   readonly #longestUseMs: number
   readonly #statementLimitMs: number | null
   readonly #lockWaits: LockWaits
-  /** When each piece of work that waits for a connection began to wait, in order. */
+  /** The times since which work has been waiting for a connection, oldest first. */
   readonly #waiting = new Set<{ readonly since: number }>()
   #server: Server | null = null
   #isClosed = false

@@ -37,7 +37,7 @@ export interface IsolationOptions {
 export interface Writing<Item, Result> {
   /** Writes these rows in one transaction. */
   readonly write: (items: readonly Item[]) => Promise<Result>
-  /** A second attempt for a row that was rejected alone; default: none. */
+  /** Another way to write a row that is rejected even on its own. Default: none. */
   readonly alone?: (item: Item, error: unknown) => Promise<Result>
   /**
    * Whether something was accepted. Rows that other workers have locked or already taken prove nothing. Default:
@@ -207,7 +207,7 @@ export class Isolation {
       }
     }
     const mostTried = now() < this.#doubtUntil ? this.#mostTried : this.#few
-    /** The number of refusals of rows that were not known to fail. */
+    /** The number of rejected rows that were not already known to fail. */
     let doubtful = 0
     let left = parts.filter(({ length }) => length > 0)
     let other: Failure | null = null

@@ -176,7 +176,7 @@ const SCHEDULE_JOB = {
 } as const
 
 /**
- * Inserts jobs of schedules whose rows are locked, in the order of the schedules' keys. The batch is one parameter, and
+ * Inserts jobs in the order of their schedules' keys. The rows of the schedules must be locked. The batch is one parameter, and
  * args are copied inside the database, so neither exceeds the packet limit of a server.
  */
 export async function insertScheduleJobs(

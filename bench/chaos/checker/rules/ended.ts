@@ -40,11 +40,11 @@ function faultOf(job: JobRow, lines: readonly RunLine[]): string | null {
   }
 }
 
-/** A job fails permanently only after all attempts that the policy in its row allows. */
+/** A job fails only after all attempts that the policy in its row allows, unless its error was permanent. */
 function failureFault(job: JobRow): string | null {
   if (job.reason === 'permanent') return null
   const retries = Number(job.text['max_retries'])
-  return job.attempt <= retries ? `failed permanently after ${job.attempt} of ${retries + 1} attempts` : null
+  return job.attempt <= retries ? `failed after ${job.attempt} of ${retries + 1} attempts` : null
 }
 
 /** Tasks of the fleet whose handlers do not or cannot react to their signal. */

@@ -18,7 +18,7 @@ export function together(evidence: Evidence): Violation[] {
 /**
  * Compares rows: the last attempt of a job must not start before the previous job is final. A statement stores the
  * time at which it began, and may then see jobs that ended while it was waiting. The times in the handlers' lines are
- * exact to the millisecond.
+ * accurate to the millisecond.
  */
 function rowsTogether(schedule: string, jobs: readonly JobRow[], times: Evidence['times']): Violation[] {
   const violations: Violation[] = []
