@@ -9,8 +9,8 @@ export default function pruneCommand(): AnyCommand {
   const command = new Command('prune')
     .description(
       'Removes final jobs and their logs: those that ended longer ago than --age, and all but the newest\n' +
-        '--per-schedule of each schedule. Also removes schedules that are done, have no jobs left, and have after_done\n' +
-        'set to delete. Workers do this every hour. Waiting and running jobs are never removed.',
+        '--per-schedule of each schedule. Also removes schedules that are done, have no jobs left, have after_done\n' +
+        'set to delete, and are not declared in code. Workers do this every hour. Waiting and running jobs are never removed.',
     )
     .option('--age <span>', 'how long final jobs are kept', '30d')
     .option(

@@ -111,8 +111,14 @@ export function storeOn(database: Database, prefix: string): Store {
 /** Opens a database whose tables may be outdated or damaged, for inspection only. */
 export async function openToInspect(target: DatabaseTarget, options: Place): Promise<Store> {
   const prefix = checkedPrefix(options)
-  const { calls, close } = await openDatabase(target, options)
+  const { calls, close } = await openDatabase(isMissingFile(target) ? MEMORY : target, options)
   return { ...storeOn(calls, prefix), close }
+}
+
+/** Whether opening the database would create its file. */
+function isMissingFile(target: DatabaseTarget): boolean {
+  const file = typeof target === 'string' ? pathIn(target) : null
+  return file !== null && !existsSync(file)
 }
 
 /** Options for `Kalends.migrate`. */
@@ -158,8 +164,7 @@ async function openToPrint(
   target: DatabaseTarget,
   schema: string | undefined,
 ): Promise<{ readonly database: Databases; readonly isNew: boolean }> {
-  const file = typeof target === 'string' ? pathIn(target) : null
-  if (file !== null && !existsSync(file)) return { database: await openDatabase(MEMORY), isNew: true }
+  if (isMissingFile(target)) return { database: await openDatabase(MEMORY), isNew: true }
   try {
     return { database: await openDatabase(target, { schema }), isNew: false }
   } catch (error) {

@@ -1,5 +1,8 @@
 /** The API for operators: workers, doctor, prune. */
-import { expect, test } from 'vitest'
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
 import { Kalends, task } from '../../src/index.ts'
 import { eachDatabase } from '../support/databases.ts'
 import { gate, scene } from './scene.ts'
@@ -52,4 +55,13 @@ eachDatabase((under) => {
       'schema',
     ])
   })
+})
+
+test('doctor does not create a database file that is missing', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'kalends-doctor-'))
+  onTestFinished(() => rm(folder, { recursive: true }))
+  expect((await Kalends.doctor(`sqlite:${join(folder, 'missing.db')}`)).map(({ code }) => code)).toEqual([
+    'schema',
+  ])
+  expect(await readdir(folder)).toEqual([])
 })

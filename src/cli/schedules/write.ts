@@ -18,7 +18,7 @@ The words after -- are a command, which runs without a shell on a worker that wa
 \`kalends start --allow-commands\`.`
 
 const EDIT_HELP = `
-Omitted settings stay unchanged. A new timer is planned from now and never fires because of the edit.
+Omitted settings stay unchanged. A new timer is planned from now; the edit itself never makes it fire.
 'none' clears ${CLEARABLE.join(', ')}.`
 
 function writeCommand(name: string) {
