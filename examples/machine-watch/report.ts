@@ -75,7 +75,7 @@ export class Report {
       this.line('due', id, `since ${when(slot, now)}, ${duration(now.getTime() - slot.getTime())} ago`)
       this.line('submitted', id, next)
     }
-    // At the start, the table already shows this.
+    // At the start, the table shows this instead.
     if (runs.length === 0 && this.#told) this.line('planned', id, next, 'dim')
     this.#submitted += runs.length
   }

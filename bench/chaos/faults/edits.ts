@@ -196,7 +196,7 @@ async function pruneJobs({ target, journal }: Ground, schedule: string, keep: nu
       )
     return old
   })
-  // If the transaction was retried after an unnoticed commit, the jobs of the first attempt are deleted too.
+  // If the transaction was retried after an unnoticed commit, the jobs that the first attempt pruned are gone too.
   const left =
     seen.size === jobs.length ? new Set<string>() : await thereStill(target.query, [...seen.keys()])
   const gone = [...seen.values()].filter((job) => !left.has(String(job['id'])))
