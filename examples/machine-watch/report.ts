@@ -93,7 +93,7 @@ export class Report {
       const text = typeof result === 'string' ? result : JSON.stringify(result ?? '')
       this.line('done', task, `${text}, in ${took}`, text.startsWith('WARNING') ? 'yellow' : 'green')
     } else if (state === 'waiting') {
-      const again = `attempt ${attempt} ended after ${took}; again in ${duration(retryInMs ?? 0)}`
+      const again = `attempt ${attempt} ended after ${took}; next attempt in ${duration(retryInMs ?? 0)}`
       this.line('retry', task, `${again}${firstLine(error)}`, 'yellow')
     } else {
       if (state === 'failed') this.#failed += 1

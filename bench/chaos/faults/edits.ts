@@ -9,7 +9,7 @@ import { type Columns, insert, remove, rename, update } from './editing.ts'
 
 const NOTHING: FaultReport = { hit: 'nothing', detail: 'there was no schedule to edit' }
 
-/** Ids that are being edited. If two edits of a row overlapped, the order of their journal entries would be unknown. */
+/** Schedules that are being edited. If two edits of a row overlapped, the order of their entries would be unknown. */
 const taken = new Set<string>()
 
 async function withSchedule(
