@@ -88,7 +88,7 @@ export class Child {
     return schema.parse(message.value)
   }
 
-  /** Rejects with the last message when the program ends, for callers that are waiting for its messages. */
+  /** Rejects when the program ends, with the error if it sent one; for callers that are waiting for its messages. */
   async endsEarly(): Promise<never> {
     await this.#exit
     const last = this.#messages.at(-1)

@@ -77,7 +77,7 @@ export function cpuMeasures(work: string, subject: string, unit: string, rounds:
 
 /** The duration of a clock tick in /proc, which is the same on every Linux. */
 const TICK_MS = 10
-/** The state of a socket in /proc/net/tcp. */
+/** The state of a listening socket in /proc/net/tcp. */
 const LISTENS = '0A'
 const LOCAL: ReadonlySet<string> = new Set(['127.0.0.1', 'localhost'])
 

@@ -2,7 +2,7 @@
  * `npm run bench [-- suite …] [--runs 5] [--quick]`: measures Kalends and its peers side by side, on private servers.
  *
  * Prints the findings of each suite and writes bench/results/<time>.json. A complete run of all suites also writes the
- * tables and plots of docs/contributing/benchmarks.md. All processes that it starts end with it, even on Ctrl-C.
+ * tables and plots of docs/contributing/benchmarks.md. The processes of a run end with it, even on Ctrl-C.
  */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -15,7 +15,7 @@ export function quantile(values: readonly number[], part: number): number {
   return below + (above - below) * (place - Math.floor(place))
 }
 
-/** The spread of the runs: (largest − smallest) / median; 0 if all are equal. */
+/** The spread of the runs: (largest − smallest) / median; 0 if the median is 0. */
 export function spread(values: readonly number[]): number {
   const middle = median(values)
   return middle === 0 ? 0 : (Math.max(...values) - Math.min(...values)) / middle

@@ -22,7 +22,7 @@ export interface SystemdCalendar {
   readonly remove: () => Promise<void>
 }
 
-/** @returns the reason if it is not available */
+/** @returns systemd's calendar, or the reason why it is not available */
 export async function buildSystemdCalendar(): Promise<SystemdCalendar | string> {
   const compiler = findProgram('cc') ?? findProgram('gcc')
   if (compiler === null) return 'no C compiler on this machine'

@@ -1,6 +1,6 @@
 /**
- * Prints the features and lessons of docs/features.md and docs/lessons.md with the tests that prove them: the tests
- * whose titles end with their ids, as in `a past date is rejected [T5, L9]`.
+ * Prints the features and lessons of docs/features.md and docs/lessons.md, each with the tests that prove it: the tests
+ * whose titles end with its id, as in `a past date is rejected [T5, L9]`.
  *
  * `npm run features` prints all of them, `npm run features T5 L9` only those two.
  */

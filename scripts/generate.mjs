@@ -47,7 +47,7 @@ function migrations(dialect) {
   }))
 }
 
-/** The parts of the tables after the last migration, as recorded by drizzle-kit. */
+/** The columns, indexes and CHECKs after the last migration, as recorded by drizzle-kit. */
 function parts(dialect) {
   const { idx } = journal(dialect).at(-1)
   const { tables } = JSON.parse(read(dialect, `meta/${String(idx).padStart(4, '0')}_snapshot.json`))

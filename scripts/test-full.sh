@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Runs every test at full length, on every database and supported version of Node.js: `npm run test:full`, up to an
-# hour. Continues after a failure, so that one run shows all failures. The last lines repeat the figures.
+# Runs every test at full length on every database, and the tests that depend on the Node.js version on every supported
+# one: `npm run test:full`, up to an hour. Continues after a failure, so that one run shows all failures. The last lines
+# repeat the figures.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 output=$(mktemp)
@@ -20,11 +21,11 @@ part() {
 }
 
 part 'all suites on all databases' env KALENDS_TEST_SUITE=full node scripts/test.mjs "$@"
-# Filters apply only to the first part.
+# With filters, only the first part runs.
 if [ $# -gt 0 ]; then exit "$failed"; fi
 part 'documentation site, with its links' npm run docs
 part 'screenshots' env NO_COLOR=1 KALENDS_SCREENSHOTS="$(mktemp -d)" npx vitest run --config test/ui/screenshots.config.ts
-# The npm package "node" contains the binary. -c puts it on PATH; otherwise, tools run with the Node.js of npx.
+# The npm package "node" contains the Node.js binary. -c puts it on PATH; without -c, tools use the Node.js of npx.
 for version in 20 22 24 26; do
   if [ "$version" = "$(node -p 'process.versions.node.split(".")[0]')" ]; then continue; fi
   part "version-dependent tests on Node.js $version" \

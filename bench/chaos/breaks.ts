@@ -159,7 +159,7 @@ export const BREAKS: readonly Break[] = [
   {
     name: 'lock-order',
     removes:
-      'writing outcomes locks the rows of schedules in the opposite order to submissions, so that they wait for each other; outcomes are written at full seconds, like submissions',
+      'outcome writes lock the rows of schedules in the opposite order to submissions, so the two wait for each other; outcomes are written at full seconds, like submissions',
     mutations: [
       {
         file: 'store/sql/submit.js',

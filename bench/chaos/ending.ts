@@ -59,8 +59,8 @@ async function restlessRows({ query }: Target, workers: number): Promise<string[
 }
 
 /**
- * Cancels jobs whose task has no handler, and jobs far in the future, as an administrator would. Such jobs result from
- * edits.
+ * Cancels jobs whose task has no handler, and jobs due far in the future, as an administrator would. Such jobs result
+ * from edits.
  */
 async function cancelStranded(target: Target, journal: Journal): Promise<void> {
   const now = await databaseNow(target, target.query)

@@ -126,7 +126,7 @@ export type Misuse = 'leak' | 'session' | 'exhaust'
 
 export interface Misused {
   readonly detail: string
-  /** The schedules that it has locked. */
+  /** The schedules that the application has locked. */
   readonly schedules: readonly string[]
 }
 
@@ -143,7 +143,8 @@ export interface Member {
   /** Stops it cleanly. */
   stop(): Promise<void>
   /**
-   * Restarts it (with `clockMs`, under libfaketime with a clock that is off by that much), and waits until it is ready.
+   * Starts it if it is not running (with `clockMs`, under libfaketime with a clock that is off by that much), and waits
+   * until it is ready.
    */
   start(options?: { readonly version?: 'old' | 'new'; readonly clockMs?: number }): Promise<void>
   /** Moves the clock of the running process, which must have been started with a `clockMs`. */

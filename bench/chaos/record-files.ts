@@ -91,7 +91,7 @@ function facts(folder: string): RunFacts {
   return JSON.parse(text) as RunFacts
 }
 
-/** @typeParam Line  the type of the lines that the harness or one of its workers wrote there */
+/** @typeParam Line  the type of the lines that the harness or one of its workers wrote to the file */
 async function lines<Line>(path: string): Promise<Line[]> {
   const read: Line[] = []
   for await (const line of createInterface({ input: createReadStream(path), crlfDelay: Infinity })) {

@@ -102,7 +102,7 @@ function startExcuses({ attempts }: RunRecord, reaches: readonly Reach[]): (job:
   return (job) => jobs.has(job)
 }
 
-/** Of several overlapping faults, only those that ended last count. */
+/** Of several overlapping faults, those that ended long before the last one do not count. */
 function noteWorst(worst: Map<string, number>, window: Window, ms: number, limitMs: number): void {
   for (const { name, until } of window.faults) {
     if (until + limitMs >= window.until) worst.set(name, Math.max(worst.get(name) ?? 0, ms))

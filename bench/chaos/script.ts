@@ -80,8 +80,8 @@ function sum(faults: readonly Fault[], scope: Fault['scope']): number {
 
 /**
  * Distributes the faults of each scope in turn, so that no burst gets more than its share of long faults. If there are
- * faults on single rows, they get every other burst, and `whole` faults get the rest, because a fault that affects
- * everything would excuse any delay that a locked row causes.
+ * both `whole` and `single` faults, they get alternate bursts, because a fault that affects everything would excuse any
+ * delay that a locked row causes.
  */
 function dealt(drawn: readonly Fault[], bursts: number): Fault[][] {
   const hands = Array.from({ length: bursts }, (): Fault[] => [])

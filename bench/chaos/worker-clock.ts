@@ -9,7 +9,7 @@ const LIBRARIES = [
   '/usr/lib/faketime/libfaketimeMT.so.1',
 ]
 
-/** null if it is not installed; workers then use the clock of the machine. */
+/** The path of libfaketime; null if it is not installed, in which case workers use the machine's clock. */
 export function faketimeLibrary(): string | null {
   return LIBRARIES.find((path) => existsSync(path)) ?? null
 }

@@ -1,4 +1,4 @@
-/** The parts that we use of the packages that are installed only to measure them. */
+/** Declares what we use of the packages that are installed only for measurements. */
 declare module 'sidequest' {
   export class Job {
     run(...args: readonly never[]): unknown

@@ -1,6 +1,6 @@
 /**
- * Claims ten jobs at a time, like the executor, while many others are waiting. It measures only the claim and calls the
- * store directly, because a worker would run the jobs and change the queue.
+ * Polls and claims ten jobs at a time, like a worker, while many others are waiting. It calls the store directly,
+ * because a worker would run the jobs and change the queue.
  */
 import type { openStores } from '../../src/store/open.ts'
 import { Kalends, task } from 'kalends'

@@ -1,4 +1,4 @@
-/** Measures the `next` function of a library, with the same elapses from the same instants for every library. */
+/** Measures the `next` function of a library. Every library finds the same elapses, from the same instants. */
 import { z } from 'zod'
 
 export const elapsingParams = z.object({

@@ -1,4 +1,4 @@
-/** Measures the REST API requests of the web page's views: the median of several calls each, after a warm-up call. */
+/** Measures the REST API requests of the web page's views: several calls of each, after a warm-up call. */
 import { Kalends } from 'kalends'
 import { http } from 'kalends/http'
 import { z } from 'zod'

@@ -36,7 +36,7 @@ function tell(value: unknown): void {
 }
 
 async function ready(value?: unknown): Promise<void> {
-  // This is the only message that the parent sends.
+  // The signal to continue is the only message that the parent sends.
   const go = new Promise<void>((resolve) => {
     process.once('message', () => resolve())
   })

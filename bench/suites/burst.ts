@@ -98,7 +98,7 @@ async function measure(
         )
         await checkJobs(database, count)
       }
-      // Otherwise, the rows of the floor program would be due.
+      // Otherwise, the rows that the floor program wrote would become due.
       await rewind(database, FAR)
     }
   } finally {

@@ -58,7 +58,7 @@ export function machineWatch(
       : `WARNING: nearly full: ${full.map(shortly).join(', ')}`
   })
 
-  // Take the hour from the slot, not from the clock, so that a late or retried digest has the same content.
+  // Take the hour from the slot, not from the clock, so that a late or retried digest covers the same hour.
   kalends.handle(hourlyDigest, async ({ slot }) => {
     const to = slot ?? new Date()
     // Measure now, so that the first digest is not empty.

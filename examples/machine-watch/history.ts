@@ -72,7 +72,7 @@ export class History {
     )
   }
 
-  /** Deletes measurements and ended jobs from before a time, with logs and attempts. @returns how many rows remain */
+  /** Deletes older measurements, and older finished jobs with their logs and attempts. @returns how many rows remain */
   async prune(before: Date): Promise<{ samples: number; jobs: number }> {
     const finished = [instantText(before)]
     await this.#database.rows('DELETE FROM machine_sample WHERE measured < ?', [before.getTime()])
@@ -99,7 +99,7 @@ export class History {
   }
 }
 
-/** Both are SQL keywords, and both databases accept backticks. */
+/** In backticks, because these are SQL keywords. MySQL and SQLite both accept backticks. */
 const FROM = '`from`'
 const TO = '`to`'
 

@@ -93,7 +93,7 @@ async function hasDigests(folder: string): Promise<boolean> {
   return files.some((file) => file.endsWith('.md'))
 }
 
-/** The first signal requests a clean stop. npm forwards Ctrl-C a second time, which is ignored. */
+/** The first signal requests a clean stop; a later one exits at once, except the copy of Ctrl-C that npm forwards. */
 function stopSignal(): Promise<void> {
   return new Promise((resolve) => {
     let first = Infinity

@@ -6,7 +6,7 @@ import type { Kalends } from 'kalends'
 import { bearer, http, node } from 'kalends/http'
 
 export interface Page {
-  /** Opening it signs in. The token follows #, so browsers never send it in the request. */
+  /** Opening it signs the user in. The token follows #, so browsers never send it in the request. */
   readonly link: string
   close(): Promise<void>
 }

@@ -75,7 +75,7 @@ export class Report {
       this.line('due', id, `since ${when(slot, now)}, ${duration(now.getTime() - slot.getTime())} ago`)
       this.line('submitted', id, next)
     }
-    // At the start, the table already shows this.
+    // At the start, the table shows this instead.
     if (runs.length === 0 && this.#told) this.line('planned', id, next, 'dim')
     this.#submitted += runs.length
   }
@@ -93,7 +93,7 @@ export class Report {
       const text = typeof result === 'string' ? result : JSON.stringify(result ?? '')
       this.line('done', task, `${text}, in ${took}`, text.startsWith('WARNING') ? 'yellow' : 'green')
     } else if (state === 'waiting') {
-      const again = `attempt ${attempt} ended after ${took}; again in ${duration(retryInMs ?? 0)}`
+      const again = `attempt ${attempt} ended after ${took}; next attempt in ${duration(retryInMs ?? 0)}`
       this.line('retry', task, `${again}${firstLine(error)}`, 'yellow')
     } else {
       if (state === 'failed') this.#failed += 1

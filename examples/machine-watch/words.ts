@@ -38,7 +38,7 @@ export function day(at: Date): string {
   return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`
 }
 
-/** The local time, with the day unless it is the same day as `now`. */
+/** The local time, with the date unless it is the date of `now`. */
 export function when(at: Date, now: Date): string {
   return day(at) === day(now) ? clock(at) : `${day(at)} ${clock(at)}`
 }

@@ -15,11 +15,11 @@ export const sendInvoice = task('invoices.send', {
 type CloseDay = HandlerContext<{ branch: string }>
 type SendInvoice = HandlerContext<{ invoice: number }>
 
-/** The service. The service does not depend on schedules. */
+/** The service, which does not depend on schedules. */
 export class Invoices {
   readonly #sent = new Set<number>()
 
-  /** @returns the numbers of the invoices of a day */
+  /** @returns the numbers of the branch's invoices for that day */
   openOf(branch: string, day: Date): number[] {
     return branch === 'nowhere' ? [] : [1, 2].map((number) => day.getUTCDate() * 100 + number)
   }
@@ -54,7 +54,7 @@ export class InvoiceJobs {
     ])
   }
 
-  /** Submits one job for each invoice, so each is retried on its own and none is submitted twice. */
+  /** Submits one job for each invoice, so each is retried on its own. The job ids prevent duplicates. */
   async closeDay({ args, slot }: CloseDay): Promise<{ invoices: number }> {
     const invoices = this.#invoices.openOf(args.branch, slot ?? new Date())
     if (invoices.length === 0) throw new PermanentError(`the branch ${args.branch} has no invoices`)

@@ -1,5 +1,6 @@
 /**
- * An application with its own job table and workers: Kalends decides what is due, and `submit` inserts it there.
+ * An application with its own job table and workers: Kalends decides what is due, and `submit` inserts it into that
+ * table.
  *
  *     node examples/dist/own-queue/main.js [database] [--worker name] [--lease 60s] [--crash]
  *

@@ -7,7 +7,7 @@ import { openSqlite } from './sqlite.ts'
 export interface OwnQueue {
   /** @param tx  the connection of the hand-over transaction */
   insert(jobs: readonly Job[], tx: unknown): Promise<void>
-  /** Takes the oldest new item. @returns null if there is none, or if another worker was faster */
+  /** Takes the oldest new item. @returns null if none is available */
   take(worker: string): Promise<WorkItem | null>
   /** Resets to `new` the items that a dead process with this name had taken. */
   release(worker: string): Promise<void>

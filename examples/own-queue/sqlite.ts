@@ -60,7 +60,7 @@ function drizzleOn(connection: Pick<Libsql.Database, 'prepare'>) {
   })
 }
 
-/** While another connection is writing, waits here, because a wait in the driver would block the event loop. */
+/** Waits here while another connection is writing, because a wait in the driver would block the event loop. */
 async function whileBusy<Result>(work: () => Result): Promise<Result> {
   for (let tries = 1; ; tries += 1) {
     try {

@@ -94,7 +94,7 @@ async function onConnection<Result>(path: string, work: (rows: Rows) => Promise<
       // Prepare once, because after SQLITE_BUSY this driver leaves the write pending until the same statement runs
       // again.
       const statement = connection.prepare(sql)
-      // If another connection is writing, wait outside the driver, which would block the event loop.
+      // If another connection is writing, wait here, because a wait in the driver would block the event loop.
       for (let tries = 1; ; tries += 1) {
         try {
           return select<Row>(statement, params)

@@ -1,4 +1,4 @@
-// Orders twice: the second order violates the key of its table, so its job is rolled back too.
+// Orders twice: the second order violates the primary key, so its job is rolled back too.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

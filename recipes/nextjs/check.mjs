@@ -1,4 +1,4 @@
-// Runs the standalone output of `next build`, without the package.
+// Runs the standalone output of `next build` after removing the package `kalends`.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { rm } from 'node:fs/promises'

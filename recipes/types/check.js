@@ -1,4 +1,5 @@
-// An ES module application and a CommonJS application compile with each TypeScript version and each module resolution.
+// Compiles an ES module application and a CommonJS application with every supported combination of TypeScript version
+// and module resolution.
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 

@@ -2,8 +2,8 @@
  * The database's clock and the clocks of all workers jump together, as if they were on one machine.
  *
  * A jump back that is undone later has no lasting effect, except that slots in that period are late. After a jump
- * forward that is undone later, schedules pause for as long as the clock was ahead, because their slots never go back;
- * so such jumps last only seconds. Jumps forward by hours are rare and permanent.
+ * forward that is undone later, schedules pause until the clock has caught up, because their slots never go back; so
+ * such jumps are only seconds long. Jumps forward by hours are rare and permanent.
  */
 import type { Fault } from '../fault.ts'
 import type { Random } from '../random.ts'

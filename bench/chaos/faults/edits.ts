@@ -9,7 +9,7 @@ import { type Columns, insert, remove, rename, update } from './editing.ts'
 
 const NOTHING: FaultReport = { hit: 'nothing', detail: 'there was no schedule to edit' }
 
-/** Ids that are being edited. If two edits of a row overlapped, the order of their journal entries would be unknown. */
+/** Schedules that are being edited. If two edits of a row overlapped, the order of their entries would be unknown. */
 const taken = new Set<string>()
 
 async function withSchedule(
@@ -196,7 +196,7 @@ async function pruneJobs({ target, journal }: Ground, schedule: string, keep: nu
       )
     return old
   })
-  // If the transaction was retried after an unnoticed commit, the jobs of the first attempt are deleted too.
+  // If the transaction was retried after an unnoticed commit, the jobs that the first attempt pruned are gone too.
   const left =
     seen.size === jobs.length ? new Set<string>() : await thereStill(target.query, [...seen.keys()])
   const gone = [...seen.values()].filter((job) => !left.has(String(job['id'])))

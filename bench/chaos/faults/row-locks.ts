@@ -83,8 +83,8 @@ function heldOfKilled(admin: Admin, what: What, leaseMs: number): Fault {
     scope: 'single',
     run: (ground, random) =>
       withMember(ground, random, async (member) => {
-        // Other workers evict it only after three fifths of a lease, so an eviction that waits for the lock stalls a
-        // worker only after that time.
+        // Other workers evict the dead worker only after three fifths of a lease, so an eviction that waits for the
+        // lock stalls a worker only after that time.
         const ms = random.int(3 * leaseMs, 4 * leaseMs)
         const isBackAtOnce = random.chance(0.5)
         const report = await admin.rolledBack(async (connection) => {

@@ -10,7 +10,7 @@ import type { Admin } from '../targets/admin.ts'
 import { timed } from './held.ts'
 import { seenByWorkers, withSeen } from './mending.ts'
 
-/** Faults that affect the process of a private server. */
+/** The process of a private server, as faults control it. */
 export interface ServerProcess {
   readonly pid: number | null
   kill(): Promise<void>

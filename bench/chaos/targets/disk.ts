@@ -46,7 +46,7 @@ export class SmallDisk {
     return new SmallDisk(path)
   }
 
-  /** Writes until the disk is full. @returns the bytes that were free */
+  /** Writes until the disk is full. @returns how many bytes were free */
   async fill(): Promise<number> {
     this.isFull = true
     const { bavail, bsize } = await statfs(this.path)

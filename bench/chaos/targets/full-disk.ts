@@ -20,7 +20,7 @@ const WELL_WITHIN_MS = 4000
 export const PROBE_TABLE = 'probe (id INT PRIMARY KEY AUTO_INCREMENT, content VARBINARY(6000))'
 
 /**
- * Writes to a separate table, so that it cannot damage the workers' data.
+ * Writes to a separate table, so that the workers' data is not affected.
  *
  * @returns the error, or null if everything was written
  */

@@ -174,7 +174,7 @@ export async function prepare(
 async function prepared(url: string, port: number): Promise<Admin> {
   await prepare(() => mysql.createConnection(`mysql://root@127.0.0.1:${port}`))
   const admin = new Admin(url)
-  // The separate port responds as soon as the server does.
+  // Wait until the separate port responds, too.
   await admin.query('SELECT 1')
   return admin
 }

@@ -2,7 +2,7 @@
 import type { Evidence } from '../evidence.ts'
 import type { Violation } from '../verdict.ts'
 
-/** Manual statements lock in any order, so a few deadlocks are allowed, plus one per this many rows. */
+/** Manual statements lock in any order, so this many deadlocks are allowed, plus one per ROWS_FOR_ONE_MORE rows. */
 export const DEADLOCKS_ALLOWED = 5
 export const ROWS_FOR_ONE_MORE = 10_000
 

@@ -33,7 +33,7 @@ export function early(evidence: Evidence): Violation[] {
       const beforeMs = slot - begun
       if (beforeMs > SLACK_MS && !pushed && !times.isRepeated(begun))
         violations.push(
-          told(`its handler started ${Math.round(beforeMs)} ms before its slot on ${first.worker}`),
+          told(`its handler on ${first.worker} started ${Math.round(beforeMs)} ms before its slot`),
         )
     }
   }

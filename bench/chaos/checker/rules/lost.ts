@@ -271,7 +271,7 @@ class Stretch {
   }
 }
 
-/** 'done' if max_runs was reached, 'dead' after a run that failed permanently, otherwise null. */
+/** 'done' if max_runs was reached, 'dead' after a failed run if on_exhausted is 'stop', otherwise null. */
 function stopOf({ jobs }: ScheduleEvidence, { start, end, from }: Segment): string | null {
   if (start.maxRuns !== null && end !== null && end.runCount - end.errorCount >= start.maxRuns) return 'done'
   if (

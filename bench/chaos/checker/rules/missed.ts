@@ -47,7 +47,7 @@ function reasonFault(
   if (reason === 'max-runs' && maxRuns === null) return 'skipped for max_runs, which is not set'
   // Generated schedules can always be submitted, unless manual edits prevent it.
   if (reason === 'unsubmittable' && edits.length === 0)
-    return 'skipped as unsubmittable, although it was never edited'
+    return 'skipped as unsubmittable, although the schedule was never edited'
   if (reason === 'missed' && catchUp >= 1000 && count < 1000 && id.startsWith(CANARY))
     return `${count} slots were dropped at once, although catch_up is at least a thousand`
   return null

@@ -68,8 +68,8 @@ function runsOnce({ runs, jobs, jobEdits, record }: Evidence): Violation[] {
 }
 
 /**
- * The handler logs that it has ended before the worker writes the outcome. If the worker is lost in between, the job
- * runs again.
+ * How long after the end of the successful attempt another attempt may start. Ends of earlier attempts do not count: a
+ * worker that is lost before it writes the outcome has logged the end, but the job runs again.
  */
 const AFTER_END_MS = 0
 
