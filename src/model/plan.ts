@@ -117,7 +117,7 @@ function read(schedule: Plannable, now: Date): Readable {
 
 const NO_ELAPSES: Elapses = { next: () => null, previous: () => null }
 
-/** Whether the definition or nextRunAt was written since the last planning. */
+/** Whether the definition or nextRunAt has changed since the last planning. */
 export function isEdited(schedule: Plannable): boolean {
   return schedule.definition !== schedule.plannedDefinition || isSetByHand(schedule)
 }

@@ -53,7 +53,8 @@ export type ArgsOption<Input> = {} extends Input
 
 /**
  * Whether a task is built into Kalends, or runs programs. Callers of the API can use such tasks only if the
- * server was started with the option for it. A name surrounded by blanks also counts, because it looks the same.
+ * server was started with the option that allows this. A name surrounded by blanks also counts, because it looks the
+ * same.
  */
 export function isBuiltInTask(name: string): boolean {
   const trimmed = name.trim()

@@ -2,7 +2,7 @@
  * Finds rows that crashes and manual edits leave behind, and repairs each row if it has not changed in the meantime.
  *
  * Reads use the indexes on wake_at (marks), on the state (running and blocked jobs), and on held_by (jobs that wait for
- * the end of a freeze or for a report). Locks are by key, with SKIP LOCKED, so a row that another transaction has
+ * the end of a freeze or for a report). Rows are locked by key, with SKIP LOCKED, so a row that another transaction has
  * locked is left to a later sweep.
  */
 import { spanWords } from '../../duration.ts'
@@ -136,8 +136,8 @@ function stale(context: Context, worker: string, leaseMs: number): Condition {
 /** Jobs of dead workers, and jobs whose queue did not report their outcome: ` FROM … WHERE …`. */
 function anyOrphans({ tables, dialect }: Context): [running: string, external: string] {
   const { job, jobStateIndex, heldIndex } = tables
-  // The index is named because otherwise, with statistics, the servers and SQLite would read all jobs if many of them
-  // are running.
+  // The index is named because otherwise, with statistics and many running jobs, the servers and SQLite would read all
+  // jobs.
   return [
     `FROM ${dialect.found(job, { index: jobStateIndex })} WHERE ${orphan(tables)}`,
     `FROM ${dialect.found(job, { index: heldIndex })} WHERE ${unreported(dialect)}`,

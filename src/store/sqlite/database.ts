@@ -195,7 +195,7 @@ function unavailable(error: unknown): StoreUnavailableError {
   return new StoreUnavailableError(`The database file cannot be used: ${messageOf(error)}`, { cause: error })
 }
 
-/** If the application waits for a call to Kalends inside its own transaction, each waits for the other. */
+/** If the application awaits a call to Kalends while its own transaction is open, each waits for the other. */
 function locked(error: unknown): StoreUnavailableError {
   return new StoreUnavailableError(
     `The database file was locked for ${LOCK_TIMEOUT_MS / 1000} s: another connection holds a write transaction. If it belongs to this process, pass it as tx, or end it before the call`,
