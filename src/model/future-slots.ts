@@ -1,4 +1,4 @@
-/** Finds schedules that do not run because slots were decided or planned while the database's clock was ahead. */
+/** Finds schedules that are held up by slots that were decided or planned while the database's clock was ahead. */
 import { timer } from '../timer/index.ts'
 import { isAhead, latestNotAhead } from './clock-ahead.ts'
 import { justBefore, lastElapse } from './due-slots.ts'

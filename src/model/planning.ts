@@ -72,7 +72,7 @@ export interface PlannedSkip {
   readonly reason: SkipReason
   readonly count: number
   readonly error: string | null
-  /** For missed slots: whether the oldest was no longer on time, which means that no scheduler was running. */
+  /** For missed slots: whether the oldest was no longer on time, as after downtime. */
   readonly wasAway?: boolean
 }
 

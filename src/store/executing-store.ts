@@ -81,7 +81,7 @@ export interface Settled {
   readonly settled: readonly SettledAttempt[]
   /** Jobs that this worker no longer holds, so nothing was written. */
   readonly lost: readonly Fence[]
-  /** The attempts that must be settled again, because another transaction has locked the row of the job or schedule. */
+  /** The attempts that must be settled later, because another transaction has locked the row of the job or schedule. */
   readonly locked: readonly UnsettledAttempt[]
   /** Attempts that the database rejects, even without their results and error texts. */
   readonly refused: readonly Refusal<UnsettledAttempt>[]

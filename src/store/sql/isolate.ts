@@ -30,7 +30,7 @@ export interface IsolationOptions {
   readonly isLockWait: (error: unknown) => boolean
   /** Maximum back-off of rows that timed out on a lock. */
   readonly longestWaitedMs?: number
-  /** The number of refusals without a success that raises doubts about the server; Infinity means never. */
+  /** After this many refusals without a success, the server may be at fault; Infinity means never. */
   readonly few?: number
 }
 
@@ -115,7 +115,7 @@ export class Isolation {
   }
 
   /**
-   * Writes rows together, except those in a back-off because of a lock. Rows that were rejected before come last.
+   * Writes rows together, except those in a back-off because of a lock. Rows that were rejected earlier come last.
    *
    * @throws AllRefusedError when the first rows were all refused for the same reason; an error that is not about a row,
    *   if nothing was written before it

@@ -34,8 +34,8 @@ export interface JobsBefore {
 }
 
 /**
- * The non-final jobs of the schedules. This includes jobs that the unique key does not cover because they were
- * submitted under another overlap policy. Jobs that may be replaced or give way are locked, so that no worker claims
+ * The non-final jobs of the schedules. This includes jobs that were submitted under another overlap policy and
+ * that the unique key does not cover. Jobs that may be replaced or give way are locked, so that no worker claims
  * them in the meantime.
  *
  * @returns the jobs by schedule, without schedules whose jobs another transaction has locked

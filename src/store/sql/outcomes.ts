@@ -42,7 +42,7 @@ export function settlingColumns({ instant, now }: Dialect): string {
 }
 
 /**
- * @param next  decides what finished runs change in the plan of their schedule
+ * @param next  decides how finished runs change the plan of their schedule
  * @returns the blocked jobs that became waiting, by schedule
  */
 export async function writeOutcomes(

@@ -3,7 +3,7 @@
  * jobs.
  *
  * Locks schedules first and then jobs, each by key, in key order and with SKIP LOCKED; rows that other transactions
- * have locked are returned, and settled again later. An outcome moves the job's entry in the index on (state,
+ * have locked are returned, and settled in a later call. An outcome moves the job's entry in the index on (state,
  * finished), and its entry in (open_key, open_turn), which passes to the next job of the schedule.
  *
  * Attempts that did not succeed are inserted into `attempt`; an older row with the same key is replaced. If another

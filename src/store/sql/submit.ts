@@ -114,7 +114,7 @@ export async function submit(
   return together([...results, { ...NOTHING, locked: left }, ...skipped])
 }
 
-/** Skips a slot that the database rejects, with the reason `unsubmittable`. */
+/** If the database rejects a slot, skips it with the reason `unsubmittable`. */
 async function skip(
   write: (marks: readonly Mark[], how: How) => Promise<SubmitResult>,
   mark: Mark,
