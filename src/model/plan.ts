@@ -38,7 +38,7 @@ export function plan(schedule: Plannable, circumstances: Circumstances): Plan | 
 /**
  * Plans a schedule within the write that edits it.
  *
- * @returns null when there is nothing to write, or when the schedule was manually made due, because a scheduler then
+ * @returns null when there is nothing to write, or when the schedule was manually made due: a scheduler then
  *   submits it
  */
 export function planEdit(schedule: Plannable, now: Date, open: OpenJobs): Plan | null {

@@ -161,8 +161,7 @@ const MAX_JSON_LEVELS = 31
 
 /**
  * @param options.limit  maximum size of the text in bytes
- * @param options.loneSurrogates  'replace' turns them into U+FFFD, so that completed work does not fail because of its
- *   text
+ * @param options.loneSurrogates  'replace' turns them into U+FFFD, so that bad text cannot make completed work fail
  * @throws InvalidInputError when the value cannot be JSON, is too large, or cannot be stored unchanged in every
  *   database
  */

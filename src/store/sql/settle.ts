@@ -4,7 +4,7 @@
  *
  * Locks schedules first and then jobs, each by key, in key order and with SKIP LOCKED; rows that other transactions
  * have locked are returned, and settled in a later call. An outcome moves the job's entry in the index on (state,
- * finished), and its entry in (open_key, open_turn), which passes to the next job of the schedule.
+ * finished), and passes its entry in (open_key, open_turn) to the next job of the schedule.
  *
  * Attempts that did not succeed are inserted into `attempt`; an older row with the same key is replaced. If another
  * transaction locks that table, the outcomes are written, but not the attempts.
@@ -205,7 +205,7 @@ class AttemptsLocked extends Error {
 }
 
 /**
- * Runs the transactions of one call, which record their attempts. If another transaction locks gaps in `attempt`, as
+ * Runs the transactions of one call; each records its attempts. If another transaction locks gaps in `attempt`, as
  * `DELETE … WHERE ended < …` does under REPEATABLE READ, the blocked transaction runs again without recording its
  * attempts, because the history must not keep outcomes from being written. Later transactions do not record theirs,
  * because each would wait for the lock.
