@@ -177,7 +177,7 @@ export function checkPeriod(limits: CheckedLimits | null, text: string, now: Dat
     return
   }
   let left = Math.min(MAX_ELAPSES, Math.max(LEAST_ELAPSES, Math.ceil((2 * DAY_MS) / shortestPeriodMs)))
-  // The night when clocks go forward is an hour shorter.
+  // The day on which the clocks go forward has only 23 hours.
   const leastMs = shortestPeriodMs - (shortestPeriodMs >= DAY_MS / 2 ? HOUR_MS : 0)
   for (let at = event.next(now); at !== null && left > 0; left -= 1) {
     const next = event.next(at)

@@ -19,7 +19,7 @@ export type OwnColumn = { readonly column: string } & (
   | {
       readonly kind: 'instant'
       readonly default?: null | 'now'
-      /** People may write it, so a CHECK rejects invalid text. sorted: statements compare the stored value. */
+      /** People may set the column, so a CHECK rejects invalid text. sorted: statements compare the stored value. */
       readonly checked?: 'text' | 'sorted'
     }
 )
@@ -148,7 +148,7 @@ export const SCHEDULE_COLUMNS = {
   pauseReason: { kind: 'text', column: 'pause_reason', most: 1000, default: null },
   /** The time until which a freeze holds the schedule. Null if no slot has become due during a freeze. */
   frozenUntil: { kind: 'instant', column: 'frozen_until', default: null },
-  /** The time of the retry of a failed job, kept until the retry ends. Null if no job is being retried. */
+  /** The time of a job's retry, kept until the retry ends. Null if no job is being retried. */
   retryAt: { kind: 'instant', column: 'retry_at', default: null },
   /** The number of this retry, starting at 1. */
   retry: { kind: 'whole', column: 'retry', least: 0, most: INT, default: null },

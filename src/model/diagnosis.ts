@@ -4,7 +4,7 @@ import type { StoredSchedule } from './schedule.ts'
 /** A snapshot of what the doctor evaluates. All instants except `localNow` are from the database's clock. */
 export interface DoctorInput {
   readonly now: Date
-  /** This machine's clock at the same moment. */
+  /** This machine's clock at the moment of `now`. */
   readonly localNow: Date
   /** How long it took to read the clock, which limits the accuracy of the comparison. */
   readonly roundTripMs: number

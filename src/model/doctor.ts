@@ -1,4 +1,4 @@
-/** Detects problems of a database and its workers, and suggests fixes. It is pure: it evaluates one snapshot. */
+/** Detects problems with a database and its workers, and suggests fixes. It is pure: it evaluates one snapshot. */
 import { counted, durationText, retryText } from '../duration.ts'
 import {
   type DoctorInput,

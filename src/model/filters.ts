@@ -70,9 +70,9 @@ export const JOB_FILTERS = {
   error: { kind: 'text', most: 500, description: 'Part of the error; case-insensitive' },
   /** Part of the stored args; case-insensitive. */
   args: { kind: 'text', most: 500, description: 'Part of the stored args; case-insensitive' },
-  /** Ended at or after. */
+  /** Only jobs that ended at this time or later. */
   finishedFrom: { kind: 'instant' },
-  /** Ended before. */
+  /** Only jobs that ended before this time. */
   finishedTo: { kind: 'instant' },
 } as const satisfies Record<string, Filter>
 

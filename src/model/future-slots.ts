@@ -1,4 +1,4 @@
-/** Finds schedules that do not run because slots were decided or planned while the database's clock was ahead. */
+/** Finds schedules that are held up by slots that were decided or planned while the database's clock was ahead. */
 import { timer } from '../timer/index.ts'
 import { isAhead, latestNotAhead } from './clock-ahead.ts'
 import { justBefore, lastElapse } from './due-slots.ts'
@@ -21,7 +21,7 @@ export function slotInFuture(
   return lastSlot !== null && isAhead(lastSlot, now) ? lastSlot : null
 }
 
-/** The same for a stored schedule. This includes a schedule that is done only because of such a slot. */
+/** Like `slotInFuture`, for a stored schedule. This includes a schedule that is done only because of such a slot. */
 export function plannedInFuture(schedule: Plannable, now: Date): Date | null {
   const { nextRunAt, isByHand, idle, lastSlot } = schedule
   if (idle === 'done')

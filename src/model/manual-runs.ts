@@ -47,7 +47,7 @@ export function nextRunNumber(number: number): number {
 }
 
 export interface JobToRetry extends Pick<Job, 'id' | 'task' | 'state' | 'queue' | 'scheduleId'> {
-  /** The overlap policy of the job's schedule, or null if there is no schedule or it was deleted. */
+  /** The overlap policy of the job's schedule, or null if the job has no schedule or the schedule was deleted. */
   readonly overlap: Overlap | null
   /** Another open job of its schedule, or null if there is none or runs may overlap. */
   readonly open: OpenJob | null

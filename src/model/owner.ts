@@ -1,9 +1,9 @@
 /**
  * The rows that a call can access, and the namespace of the ids that their owner chooses.
  *
- * A scope stores an id that its owner chose as `<owner>/<id>` and shows it without the prefix. So no owner can use, or
- * find out about, an id of another owner or of the application. Ids from the application's code contain no slash. Job
- * ids are ASCII, so the owner's name is percent-encoded.
+ * In a scope, an id that the owner chose is stored as `<owner>/<id>` and shown without the prefix. So no owner can use,
+ * or find out about, an id of another owner or of the application. Ids from the application's code contain no slash.
+ * Job ids are ASCII, so the owner's name is percent-encoded.
  */
 import { createHash } from 'node:crypto'
 import { ForbiddenError, InvalidInputError } from '../errors.ts'
@@ -59,7 +59,9 @@ export function shownId(owner: Owner, stored: string): string {
   return stored.startsWith(prefix) ? stored.slice(prefix.length) : stored
 }
 
-/** The possible ids, likeliest first: with the prefix if the owner chose it, without if it was generated. */
+/**
+ * The possible stored ids, likeliest first: prefixed if the owner chose the id, without a prefix if it was generated.
+ */
 export function storedIds(owner: Owner, shown: string): readonly string[] {
   const prefix = prefixOf(owner)
   return prefix === '' ? [shown] : [`${prefix}${shown}`, shown]

@@ -38,7 +38,7 @@ export function plan(schedule: Plannable, circumstances: Circumstances): Plan | 
 /**
  * Plans a schedule within the write that edits it.
  *
- * @returns null when there is nothing to write, or when the schedule was manually made due, because a scheduler then
+ * @returns null when there is nothing to write, or when the schedule was manually made due: a scheduler then
  *   submits it
  */
 export function planEdit(schedule: Plannable, now: Date, open: OpenJobs): Plan | null {
@@ -117,7 +117,7 @@ function read(schedule: Plannable, now: Date): Readable {
 
 const NO_ELAPSES: Elapses = { next: () => null, previous: () => null }
 
-/** Whether the definition or nextRunAt was written since the last planning. */
+/** Whether the definition or nextRunAt has changed since the last planning. */
 export function isEdited(schedule: Plannable): boolean {
   return schedule.definition !== schedule.plannedDefinition || isSetByHand(schedule)
 }

@@ -45,7 +45,7 @@ export interface TimedSchedule
   readonly nextRunAt?: Date | null | undefined
 }
 
-/** The number of a schedule's jobs that are not final. */
+/** A schedule's jobs that are not final, counted by state. */
 export interface OpenJobs {
   readonly waiting: number
   readonly blocked: number
@@ -72,7 +72,7 @@ export interface PlannedSkip {
   readonly reason: SkipReason
   readonly count: number
   readonly error: string | null
-  /** For missed slots: whether the oldest was no longer on time, which means that no scheduler was running. */
+  /** For missed slots: whether the oldest was no longer on time, as after downtime. */
   readonly wasAway?: boolean
 }
 
@@ -86,7 +86,7 @@ export interface Plan {
   readonly nextRunAt: Date | null
   readonly isByHand: boolean
   readonly idle: Idle | null
-  /** Earlier than before only if the clock was ahead and the schedule is planned again manually. */
+  /** Moves back only if the clock was ahead and the schedule is planned again manually. */
   readonly lastSlot: Date | null
   readonly lastError: string | null
   /** Nothing is decided before this time, because a freeze is active. */

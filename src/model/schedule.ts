@@ -16,7 +16,7 @@ export interface Schedule extends SettingValues, Values<typeof SCHEDULE_COLUMNS>
   readonly id: string
   readonly args: unknown
   readonly status: ScheduleStatus
-  /** `finish`: there is no next slot yet, because it counts from the end of the current run. */
+  /** `finish`: the next slot is not known yet, because it counts from the end of the current run. */
   readonly waitingFor: 'finish' | null
 }
 

@@ -5,8 +5,8 @@ export const JOB_STATES = [...OPEN_STATES, ...FINAL_STATES] as const
 /** How a job ended. skipped: the slot did not become a run. @useDeclaredType */
 export type FinalState = (typeof FINAL_STATES)[number]
 /**
- * waiting, blocked, running and external are not final. A retry is waiting with attempt > 0. external: the job was
- * handed over to an external queue, whose report finishes it.
+ * waiting, blocked, running and external are not final. A job that waits for a retry is `waiting` with attempt > 0.
+ * external: the job was handed over to an external queue, whose report finishes it.
  *
  * @useDeclaredType
  */
@@ -56,7 +56,7 @@ export const STATUSES = [
  */
 export type ScheduleStatus = (typeof STATUSES)[number]
 
-/** The outcomes of attempts that have their own row. A success has none, because its job stores it. */
+/** The outcomes of attempts that have their own row. A success has no row, because its job's row stores it. */
 export const STORED_OUTCOMES = ['failed', 'timeout', 'cancelled', 'released', 'snoozed', 'lost'] as const
 /** The outcome of an attempt that did not succeed. @useDeclaredType */
 export type StoredOutcome = (typeof STORED_OUTCOMES)[number]

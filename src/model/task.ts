@@ -53,7 +53,8 @@ export type ArgsOption<Input> = {} extends Input
 
 /**
  * Whether a task is built into Kalends, or runs programs. Callers of the API can use such tasks only if the
- * server was started with the option for it. A name surrounded by blanks also counts, because it looks the same.
+ * server was started with the option that allows this. A name surrounded by blanks also counts, because it looks the
+ * same.
  */
 export function isBuiltInTask(name: string): boolean {
   const trimmed = name.trim()
@@ -160,8 +161,7 @@ const MAX_JSON_LEVELS = 31
 
 /**
  * @param options.limit  maximum size of the text in bytes
- * @param options.loneSurrogates  'replace' turns them into U+FFFD, so that completed work does not fail because of its
- *   text
+ * @param options.loneSurrogates  'replace' turns them into U+FFFD, so that bad text cannot make completed work fail
  * @throws InvalidInputError when the value cannot be JSON, is too large, or cannot be stored unchanged in every
  *   database
  */

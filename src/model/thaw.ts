@@ -34,7 +34,7 @@ interface Part {
   readonly isFrozen: boolean
 }
 
-/** @param heldUntil  the end of a deleted freeze, which is all that is known about it */
+/** @param heldUntil  the end of a freeze that was deleted; nothing else is known about that freeze */
 export function partsOf(first: Date, heldUntil: Date | null, { now, freezes = [] }: Circumstances): Part[] {
   const held = heldUntil === null ? [] : [{ from: first, until: heldUntil }]
   const known = freezes.some(({ from, until }) => heldUntil !== null && from <= heldUntil && until > first)

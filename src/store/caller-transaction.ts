@@ -152,7 +152,7 @@ function withCauses(error: unknown, most = 10): unknown[] {
 export function noTransaction(): InvalidInputError {
   return new InvalidInputError(
     'tx',
-    'the connection has no open transaction, so the change would be stored at once: begin one and await the call before it ends, or omit tx',
+    'the connection has no open transaction, so the change would be stored at once: begin one and await the call before you end it, or omit tx',
   )
 }
 

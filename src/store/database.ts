@@ -137,11 +137,11 @@ export interface Dialect {
   readonly instant: (column: string) => string
 
   /**
-   * A table in a FROM or an UPDATE whose rows are found by key or through an index. An optimizer may prefer to scan a
+   * A table, in a FROM or an UPDATE, whose rows are found by key or through an index. An optimizer may prefer to scan a
    * small table, but a scan waits for every row that another transaction has locked.
    */
   readonly found: (table: string, by: { readonly index: string } | 'key') => string
-  /** Joins each row of a table expression with the row of the table that has this key, in their original order. */
+  /** Joins each row of a table expression with the table's row that has this key, and keeps the order of the rows. */
   readonly joinedByKey: (rows: string, table: string, as: string, key: string) => string
   /** The end of a SELECT that locks its rows; `skip` leaves out locked rows instead of waiting for them. */
   readonly locked: (how: 'wait' | 'skip') => string
@@ -185,8 +185,8 @@ export interface Dialect {
   /** @throws InvalidInputError unless a transaction is open in our database and its session stores values unchanged */
   readonly checkTransaction?: (execute: (statement: string) => unknown) => Promise<void>
   /**
-   * A token for each table, given by its quoted name; a token changes whenever its table changes. Two changes within
-   * one second may produce the same token, so read it again one second after a change.
+   * A token for each of these tables, whose names are quoted; a token changes whenever its table changes. Two changes
+   * within one second may produce the same token, so read it again one second after a change.
    */
   readonly changeTokens: (database: Database, tables: readonly string[]) => Promise<string[]>
 

@@ -81,7 +81,7 @@ export interface Settled {
   readonly settled: readonly SettledAttempt[]
   /** Jobs that this worker no longer holds, so nothing was written. */
   readonly lost: readonly Fence[]
-  /** Attempts to settle again, because another transaction has locked the row of the job or of its schedule. */
+  /** The attempts that must be settled later, because another transaction has locked the row of the job or schedule. */
   readonly locked: readonly UnsettledAttempt[]
   /** Attempts that the database rejects, even without their results and error texts. */
   readonly refused: readonly Refusal<UnsettledAttempt>[]
@@ -165,7 +165,7 @@ export interface ExecutingStore {
 
   /**
    * Sends the jobs of these tasks to this external queue from now on, including jobs that wait without a queue. Tasks
-   * that no registered worker still names for this queue go back to Kalends.
+   * that no registered worker names for this queue any longer go back to Kalends.
    *
    * @param tasks  their names, or `EVERY_TASK`
    * @returns the tasks that a registered worker sends to another queue, where they stay

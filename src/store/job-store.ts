@@ -68,7 +68,8 @@ export interface JobStore {
   /**
    * Finishes a job of an external queue.
    *
-   * @param times  of the run, as the queue knows them; a null start means the hand-over, and a null finish means now
+   * @param times  of the run, as the queue knows them; a null start means the time of the hand-over, and a null finish
+   *   means now
    * @returns the job afterwards, and its outcome if this call wrote it; null when the job does not exist
    */
   finish(
@@ -77,7 +78,7 @@ export interface JobStore {
     times: { readonly startedAt: Date | null; readonly finishedAt: Date | null },
   ): Promise<{ readonly job: Job; readonly settled: SettledAttempt | null } | null>
   /**
-   * Runs a final job again from its first attempt; returns what `cancel` does. `exclusive` means that no other job of
+   * Runs a final job again from its first attempt; returns the same as `cancel`. `exclusive` means that no other job of
    * its schedule may run at the same time.
    */
   retry(id: string, decide: (job: JobToRetry) => { readonly exclusive: boolean }): Promise<Job | null>

@@ -120,7 +120,7 @@ export interface LogLine extends Omit<Values<typeof LOG_COLUMNS>, 'jobId'> {
   readonly id: number
 }
 
-/** Tokens that change when a table changes. Equal tokens mean that nothing has changed. */
+/** Tokens that change when a table changes; two changes within one second may result in the same token. */
 export interface ChangeTokens {
   readonly schedules: string
   readonly jobs: string

@@ -15,7 +15,7 @@ export function withLiterals(text: string, params: readonly SqlValue[], textLite
   let index = 0
   const statement = text.replaceAll(/(?:\{job id\}|\{value\})?\?/g, (placeholder) => {
     if (index >= params.length)
-      throw new RangeError(`More placeholders than the ${params.length} values: ${text}`)
+      throw new RangeError(`More placeholders than values (${params.length}): ${text}`)
     return literal(params[index++] ?? null, (value) => textLiteral(value, placeholder))
   })
   if (index !== params.length)

@@ -29,9 +29,9 @@ export interface StoreOptions {
   /** Prefix for the names of all tables; default: none. */
   readonly tablePrefix?: string | undefined
   /**
-   * A separate database for the tables on the same server, such as `kalends`, so that the application's migration tools
-   * do not see them; default: the application's own database. It is created if it does not exist, unless `migrate` is
-   * false. Not for SQLite.
+   * A separate database on the same server, such as `kalends`, for the tables, so that the application's migration
+   * tools do not see them; default: the application's own database. It is created if it does not exist, unless
+   * `migrate` is false. Not for SQLite.
    */
   readonly schema?: string | undefined
   /** Whether to bring the tables up to date (default), or to fail when they are out of date. */
@@ -159,7 +159,7 @@ export async function printMigrations(target: DatabaseTarget, options: Place = {
   }
 }
 
-/** If the schema or file does not exist yet, another database is used. Nothing is written to either of them. */
+/** Opens another database if the schema or file does not exist yet. In either case, nothing is written to it. */
 async function openToPrint(
   target: DatabaseTarget,
   schema: string | undefined,

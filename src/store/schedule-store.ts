@@ -28,7 +28,7 @@ export interface PutResult {
 /** Plans a row that was just written, or returns null to leave it to a scheduler. */
 export type PlanEdit = (schedule: Plannable, now: Date, open: OpenJobs) => Plan | null
 
-/** Receives the locked row before it is written. If it throws, the row is not written. */
+/** Receives the locked row before the write. If the check throws, the row is not written. */
 export type Check<Row> = (current: Row) => void
 
 /** If a write has no `plan`, a scheduler plans the row. */
@@ -53,7 +53,7 @@ export interface ScheduleStore {
     check?: Check<Schedule>,
     plan?: PlanEdit,
   ): Promise<Schedule | null>
-  /** Sets `enabled`. @returns as `update` */
+  /** Sets `enabled` to false. @returns as `update` */
   pause(id: string, pause: Pause, check?: Check<Schedule>, plan?: PlanEdit): Promise<Schedule | null>
   /** @returns the deleted schedule; null when the schedule does not exist */
   delete(id: string, check?: Check<Schedule>): Promise<Schedule | null>

@@ -57,7 +57,7 @@ export interface SubmitResult {
 /**
  * The pure planner's decision about a locked row. Null if the schedule is not due.
  *
- * @param freezes  the freezes that apply to the schedule and have not ended before its next run
+ * @param freezes  the freezes that apply to the schedule and end after its next run
  */
 export type Decide = (
   schedule: Plannable,
@@ -99,7 +99,7 @@ export interface SchedulingStore {
    * Marks the earliest due schedules for this worker, so that no other worker plans them in the meantime. The mark is a
    * lease: when it ends, the schedule is due again for every worker.
    *
-   * @param behind  the marks of an earlier call: continues after them
+   * @param behind  the marks of an earlier call; the search continues after them
    * @returns empty when nothing is due, or when other workers have marked all due schedules
    */
   markDue(
@@ -118,8 +118,8 @@ export interface SchedulingStore {
    * together. Schedules whose marks this worker no longer holds are left out. If some schedules have many slots or
    * jobs, the remaining schedules are left for another transaction.
    *
-   * @param startLimits  jobs within these limits start in the same transaction, without a claim. If there are more,
-   *   none starts, because the queue decides the order. By default, no job starts
+   * @param startLimits  if the jobs are within these limits, they start in the same transaction, without a claim; if
+   *   there are more, none starts, because the queue decides the order. By default, no job starts
    */
   submit(
     worker: string,

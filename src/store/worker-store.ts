@@ -19,8 +19,8 @@ export type NewWorker = Pick<WorkerRecord, 'id' | 'name' | 'host' | 'pid' | 'tas
   Partial<Pick<WorkerRecord, 'sets'>>
 
 /**
- * `kept`: the worker's heartbeat changed, or the worker no longer exists; `locked`: another transaction has locked its
- * row.
+ * `kept`: the worker's heartbeat has changed, or the worker no longer exists; `locked`: another transaction has locked
+ * its row.
  */
 export type Eviction = 'evicted' | 'kept' | 'locked'
 
@@ -35,7 +35,7 @@ export interface WorkerStore {
   list(): Promise<WorkerList>
   /** The number of jobs that each worker runs; workers that run none are omitted. */
   running(): Promise<ReadonlyMap<string, number>>
-  /** Removes a worker whose heartbeat has not changed since it was read. It does not wait for a locked row. */
+  /** Removes a worker whose heartbeat has not changed since it was read. Does not wait for a locked row. */
   evict(id: string, heartbeat: Date): Promise<Eviction>
   unregister(id: string): Promise<void>
 }

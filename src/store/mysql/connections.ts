@@ -22,7 +22,7 @@ export interface ConnectionsOptions {
 interface Made {
   readonly place: Place
   readonly generation: number
-  /** Whether the server is in a replication group; if so, its membership is checked before each use. */
+  /** Whether the server's membership in its replication group is checked before each use. */
   isMember: boolean
 }
 
@@ -158,7 +158,7 @@ export class Connections {
       } catch (error) {
         connection.destroy()
         if (made === undefined || isSilent(error)) throw error
-        // Nothing was sent yet. A new connection may work, perhaps to another server behind a proxy.
+        // Nothing was sent yet. A new connection may work; behind a proxy, it may reach another server.
         if (made.generation === place.generation && (error instanceof NotInGroupError || condemnsHost(error)))
           place.generation += 1
       }
@@ -202,7 +202,7 @@ export class Connections {
     })
   }
 
-  /** Notices a new server by its name and start: behind a proxy, the host may stay the same. */
+  /** Notices a new server by its name and start time: behind a proxy, the host may stay the same. */
   #reach(name: string, startedMs: number): void {
     const last = this.#reached
     this.#reached = { name, startedMs }

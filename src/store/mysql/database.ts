@@ -44,7 +44,7 @@ export const IMPATIENT: LockWaits = { seconds: 1, tries: 1 }
 const LONGEST_USE_MS = 60_000
 /** How long a host may take to provide a usable connection if there are several hosts. */
 const HOST_TIMEOUT_MS = 3000
-/** The same for a single host; the driver's default. */
+/** How long the host may take if there is only one; the driver's default. */
 const ONLY_HOST_TIMEOUT_MS = 10_000
 const EXCLUSIVE_WAIT_SECONDS = 600
 /** In a cluster, larger transactions conflict more often with those of other nodes, and are rolled back as a whole. */

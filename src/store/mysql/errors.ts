@@ -83,7 +83,7 @@ export function isUnavailable(error: unknown): boolean {
   )
 }
 
-/** What to do, if the server's message does not say it. */
+/** What to do about an error whose message does not say it; null for all other errors. */
 export function advice(error: unknown): string | null {
   switch (errorNumber(error)) {
     case 1040:

@@ -32,7 +32,11 @@ export function groupOf(url: string): string | null {
   throw refused(`'group' is not a UUID; write the value of the server's group_replication_group_name`)
 }
 
-/** The time for a host to provide a usable connection: `?connectTimeout=<ms>`, or null. @throws InvalidInputError */
+/**
+ * How long a host may take to provide a usable connection: `?connectTimeout=<ms>`, or null.
+ *
+ * @throws InvalidInputError
+ */
 export function connectTimeoutOf(url: string): number | null {
   const text = optionOf(url, 'connectTimeout')
   if (text === null) return null

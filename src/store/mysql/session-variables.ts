@@ -89,7 +89,7 @@ interface TransactionState {
  * @param database  the database that Kalends uses, or null if its statements name it
  * @param state  the result of TRANSACTION_STATE; an application's function may return anything
  * @param status  the result of TRANSACTION_STATUS; likewise
- * @throws InvalidInputError if no transaction of this database is open, or if the session could store other values
+ * @throws InvalidInputError if no transaction of this database is open, or if the session could store different values
  */
 export function checkTransaction(database: string | null, state: unknown, status: unknown): void {
   const open = statusIn(status)

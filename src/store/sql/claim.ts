@@ -1,5 +1,5 @@
 /**
- * A claim locks the rows that it starts or claims ahead and, once a second, the rows that it may not claim ahead. It
+ * A claim locks the rows that it starts or claims ahead and, once a second, the rows that it must not claim ahead. It
  * finds them through the index on (ready, group_, claim_task, claim_rank) and the key, and locks them in index order
  * with SKIP LOCKED. Other workers therefore claim the rows that follow, and a row that another transaction has locked
  * delays no claim. `ready` comes first, so that the entry of a claimed job moves away from the entries of claimable

@@ -31,8 +31,8 @@ export function exceptFor(rows: readonly { readonly id: string }[], one = '?'): 
 }
 
 /**
- * Selects the rows of an owner. It is part of every statement of a scoped store, so that no id gives access to other
- * rows.
+ * Selects the rows of an owner. This condition is part of every statement of a scoped store, so that no id gives access
+ * to other rows.
  */
 export function scopeCondition({ group, submitter }: Owner): Condition {
   return both(
@@ -53,7 +53,7 @@ export const IN_QUEUE = "held_by BETWEEN ' ' AND ' ~'"
 export const orphan = ({ worker }: Tables): string =>
   `state = 'running' AND worker IS NOT NULL AND worker NOT IN (SELECT id FROM ${worker})`
 
-/** For job: the external queue should have reported its outcome by now. */
+/** For job: the external queue should have reported the job's outcome by now. */
 export const unreported = ({ now }: Pick<Dialect, 'now'>): string =>
   `held_by BETWEEN ' ' AND CONCAT(' ', ${now})`
 
@@ -72,7 +72,7 @@ export const waitsForNothing = ({ job }: Tables, schedule: string): string =>
 /** For job AS a: the last attempt failed, and the job is being retried. */
 export const RETRYING = "((a.state = 'waiting' AND a.attempt > 0) OR (a.state = 'running' AND a.attempt > 1))"
 
-/** For periodic_task with the given alias: no job is being retried any longer. */
+/** For periodic_task with the given alias: the status is `retrying`, but no job is being retried. */
 export const retriesNothing = ({ job }: Tables, schedule: string): string =>
   `${schedule}.status = 'retrying' AND NOT EXISTS (
     SELECT 1 FROM ${job} AS a WHERE ${RETRYING} AND a.open_key = ${schedule}.id

@@ -85,7 +85,7 @@ async function noteVersion(context: Context, { name, hash, schedules }: SetVersi
   }
 }
 
-/** Selects the declarations of the workers, and only those versions of the set that a worker may have. */
+/** Selects what the workers declare, the given version of the set, and the versions that a worker may declare. */
 function live({ tables }: Context, { name, hash }: SetVersion) {
   const { worker, declaredSet } = tables
   return {

@@ -92,7 +92,7 @@ async function writeRoutes(tx: Context, worker: string, queue: string, tasks: re
   return { routes: [...right, ...missing], taken }
 }
 
-/** Adds the queue to jobs that do not have it, because they are older than the route or were inserted with SQL. */
+/** Adds the queue to jobs without one: jobs that are older than the route, or that were inserted with SQL. */
 async function adopt(
   context: TablesContext,
   queue: string,

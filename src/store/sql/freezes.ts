@@ -112,7 +112,7 @@ export async function thaw(context: TablesContext): Promise<void> {
   const { tables, dialect } = context
   const [schedules, jobs] = heldForNothing(context)
   const where = `frozen_until > ${dialect.now}`
-  // All slots of the schedule until now became due during the freeze.
+  // All slots of the schedule up to now became due during the freeze.
   const assignments = { frozen_until: dialect.now }
   await updateFound(context, { table: tables.schedule, from: schedules, where, assignments })
   await updateFound(context, {

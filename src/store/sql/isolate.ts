@@ -22,7 +22,7 @@ const FEW = 3
  * batch that contains only bad rows.
  */
 const MORE = 4
-/** More rows are tried for this long, which is longer than the longest back-off of a loop. */
+/** For how long more rows are tried: longer than the longest back-off of a loop. */
 const DOUBT_MS = 60_000
 
 export interface IsolationOptions {
@@ -30,7 +30,7 @@ export interface IsolationOptions {
   readonly isLockWait: (error: unknown) => boolean
   /** Maximum back-off of rows that timed out on a lock. */
   readonly longestWaitedMs?: number
-  /** The number of refusals without a success that raises doubts about the server; Infinity means never. */
+  /** After this many refusals without a success, the server may be at fault; Infinity means never. */
   readonly few?: number
 }
 
@@ -67,7 +67,7 @@ interface Failure {
 }
 
 export interface Finding<Item, Result> {
-  /** Leaves out `leftOut()`. Reports the rows before it writes them. */
+  /** Leaves out the rows of `leftOut()`. Reports the other rows before it writes them. */
   readonly together: (report: (found: readonly Item[]) => void) => Promise<Result[]>
   /** Writes the rows that have not changed since they were found. */
   readonly some: (items: readonly Item[]) => Promise<Result[]>
@@ -115,7 +115,7 @@ export class Isolation {
   }
 
   /**
-   * Writes rows together, except those in a back-off because of a lock. Rows that were rejected before come last.
+   * Writes rows together, except those in a back-off because of a lock. Rows that were rejected earlier come last.
    *
    * @throws AllRefusedError when the first rows were all refused for the same reason; an error that is not about a row,
    *   if nothing was written before it
@@ -147,7 +147,7 @@ export class Isolation {
   /**
    * Finds rows and writes them.
    *
-   * @throws AllRefusedError as above; errors that are not about a row, after which it is unknown what was written
+   * @throws AllRefusedError as for `write`; errors that are not about a row, after which it is unknown what was written
    */
   async find<Item extends Row, Result>({
     together,
@@ -182,7 +182,7 @@ export class Isolation {
   /**
    * Writes the parts in turn, splitting those that fail into smaller parts.
    *
-   * @param failed  the first part has already failed with this error
+   * @param failed  the error with which the first part has already failed, or null
    */
   async #inParts<Item extends Row, Result>(
     parts: readonly (readonly Item[])[],

@@ -76,8 +76,8 @@ export function jobStore(context: TablesContext, owner: Owner = ANY_OWNER): JobS
       const { group, submitter } = owner
       const count = (index: string, of: Condition) =>
         countUpTo(context, dialect.found(job, { index }), both(of, scope), most)
-      // This must not use the owner's other indexes, because they contain the owner's whole history, and this runs for
-      // every submission.
+      // The other indexes on the owner would be too slow, because they contain the owner's whole history, and this runs
+      // for every submission.
       if (submitter !== null) return count(jobOpenSubmitterIndex, and('open_submitter = ?', submitter))
       if (group !== null && group !== '') return count(jobOpenGroupIndex, and('open_group = ?', group))
       return count(jobStateIndex, and(OPEN))

@@ -29,13 +29,13 @@ export interface JobsBefore {
   readonly jobs: readonly OpenJob[]
   readonly open: OpenJobs
   readonly latestRun: number
-  /** Whether there are freezes that have not ended before the schedule's next run. */
+  /** Whether there are freezes that end after the schedule's next run. */
   readonly hasFreezes: boolean
 }
 
 /**
- * The non-final jobs of the schedules. This includes jobs that the unique key does not cover because they were
- * submitted under another overlap policy. Jobs that may be replaced or give way are locked, so that no worker claims
+ * The non-final jobs of the schedules. This includes jobs that were submitted under another overlap policy and
+ * that the unique key does not cover. Jobs that may be replaced or give way are locked, so that no worker claims
  * them in the meantime.
  *
  * @returns the jobs by schedule, without schedules whose jobs another transaction has locked
@@ -101,7 +101,7 @@ export async function openJobs(
   return countStates(open)
 }
 
-/** The schedules of those jobs that are still open. */
+/** The schedules for which at least one of these jobs is still open. */
 async function stillOpen(tx: Context, jobs: readonly OpenJob[]): Promise<ReadonlySet<string>> {
   if (jobs.length === 0) return new Set()
   const rows = await tx.rows<{ schedule: string }>(
@@ -114,7 +114,7 @@ async function stillOpen(tx: Context, jobs: readonly OpenJob[]): Promise<Readonl
 
 const hasStarted = ({ state }: OpenJob) => state === 'running' || state === 'external'
 
-/** Cancels waiting jobs, and asks running jobs and jobs in an external queue to stop. */
+/** Cancels waiting and blocked jobs, and asks running jobs and jobs in an external queue to stop. */
 export async function replaceOpen(tx: Context, jobs: readonly OpenJob[]): Promise<void> {
   const { now } = tx.dialect
   const started = jobs.filter(hasStarted)
@@ -159,7 +159,7 @@ export async function cancelQueued(tx: Context, schedule: string, scope: Conditi
   }
 }
 
-/** Fails the jobs of these schedules, which all wait for a retry. */
+/** Fails the waiting jobs of these schedules; each of these jobs waits for a retry. */
 export async function yieldRetries(
   tx: Context,
   rows: readonly PlannableRow[],
@@ -176,7 +176,7 @@ export async function yieldRetries(
     tx,
     jobs.map((row) => ({ row, outcome })),
     schedules,
-    // The plan has already decided the next run, and `last_error` is written again with it.
+    // The plan has already decided the next run, and `last_error` is written again with the plan.
     { next: () => null },
   )
 }

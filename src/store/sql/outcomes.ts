@@ -42,7 +42,7 @@ export function settlingColumns({ instant, now }: Dialect): string {
 }
 
 /**
- * @param next  decides what finished runs change in the plan of their schedule
+ * @param next  decides how finished runs change the plan of their schedule
  * @returns the blocked jobs that became waiting, by schedule
  */
 export async function writeOutcomes(
@@ -62,7 +62,7 @@ const LAST_INSTANT = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 
 /**
  * Writes the outcomes, and the jobs that become waiting, in the order of the schedules, which is the order in which
- * jobs are inserted. The unique key that allows only one job at a time passes from one job to the other, and InnoDB
+ * jobs are inserted. The unique key that allows only one job at a time passes from one job to the next, and InnoDB
  * then also locks the next entry of the index. [When this was two statements, two such transactions deadlocked.]
  */
 async function writeJobs(
@@ -83,7 +83,7 @@ async function writeJobs(
     await updateFromBatch(tx, tx.tables.job, JOB_COLUMNS, rows, JOB_ASSIGNMENTS)
 }
 
-/** Writes the most frequent outcome, success without a schedule, with less CPU than the general statement. */
+/** Writes the most frequent outcome, success without a schedule, with less CPU time than the general statement. */
 async function writeSuccesses(tx: Context, settling: readonly Settling[]): Promise<void> {
   const rows = settling.map(({ row: { id, clock }, outcome }) => ({
     id,

@@ -26,7 +26,7 @@ async function deleteDone(context: TablesContext, before: string, limit: number)
   const { dialect, tables } = context
   const { schedule, job, scheduleStatusIndex: index } = tables
   const isOlder = (column: string) => `(${column} IS NULL OR ${dialect.instant(column)} < ?)`
-  // A declared schedule would be created again. `wake_at` is NULL unless an edit has not been planned yet.
+  // A declared schedule would be created again. `wake_at` is not NULL if an edit has not been planned yet.
   const condition = `status = 'done' AND after_done = 'delete' AND declared_by IS NULL AND wake_at IS NULL
      AND ${['created', 'last_slot', 'last_finished'].map(isOlder).join(' AND ')}
      AND NOT EXISTS (SELECT 1 FROM ${job} AS a WHERE a.periodic_task_id = ${schedule}.id)`

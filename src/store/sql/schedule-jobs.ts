@@ -71,8 +71,8 @@ export async function withoutDecided(tx: Context, planned: Planned): Promise<Pla
 }
 
 /**
- * Merges a skip into the previous skip if both have the same reason, so that a long run leaves one row in the history
- * instead of one per slot.
+ * Merges a skip into the previous skip if both have the same reason, so that a long-running job, for example, leaves
+ * one skip in the history instead of one per slot.
  *
  * @returns the plans without the merged skips
  */

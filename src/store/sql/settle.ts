@@ -3,11 +3,11 @@
  * jobs.
  *
  * Locks schedules first and then jobs, each by key, in key order and with SKIP LOCKED; rows that other transactions
- * have locked are returned, and settled again later. An outcome moves the job's entry in the index on (state,
- * finished), and its entry in (open_key, open_turn), which passes to the next job of the schedule.
+ * have locked are returned, and settled in a later call. An outcome moves the job's entry in the index on (state,
+ * finished), and passes its entry in (open_key, open_turn) to the next job of the schedule.
  *
  * Attempts that did not succeed are inserted into `attempt`; an older row with the same key is replaced. If another
- * transaction locks that table, the outcomes are written without them.
+ * transaction locks that table, the outcomes are written, but not the attempts.
  */
 import { messageOf } from '../../errors.ts'
 import { storedEnd } from '../../model/attempt.ts'
@@ -71,7 +71,7 @@ async function settleAll(
   const columns = settlingColumns(tx.dialect)
   // With further conditions, SQLite might use another index if it has statistics.
   const mine = await lockRows<SettlingRow>(tx, { table: tx.tables.job, columns, ids })
-  // If jobs were given a schedule in SQL since their claim, the order of locks is reversed. Neither lock waits.
+  // If jobs have been given a schedule in SQL since their claim, the lock order is reversed. Neither lock waits.
   const late = mine.filter(({ id, schedule }) => schedule !== null && !withSchedule.has(id))
   const after = await lockSchedulesOf(
     tx,
@@ -205,10 +205,10 @@ class AttemptsLocked extends Error {
 }
 
 /**
- * Runs the transactions of one call, which record their attempts. If another transaction locks gaps in `attempt`, as
- * `DELETE … WHERE ended < …` does under REPEATABLE READ, the transaction runs again without recording its attempts,
- * because the history must not keep outcomes from being written. Later transactions do not record theirs, because each
- * would wait for the lock.
+ * Runs the transactions of one call; each records its attempts. If another transaction locks gaps in `attempt`, as
+ * `DELETE … WHERE ended < …` does under REPEATABLE READ, the blocked transaction runs again without recording its
+ * attempts, because the history must not keep outcomes from being written. Later transactions do not record theirs,
+ * because each would wait for the lock.
  */
 export function attemptRecorder(): <Result>(
   transaction: (record: RecordAttempts) => Promise<Result>,

@@ -3,7 +3,8 @@
  *
  * Locks schedules first, by key, in key order and with SKIP LOCKED, and then only those jobs that a plan may replace.
  * Open jobs of a schedule are found through the index on (open_key, open_turn), and the newest run through the index on
- * (schedule, slot). Both are unique, so no race can create a second job for a slot, or a second job that runs or waits.
+ * (schedule, slot). Both indexes are unique, so no race can create a second job for a slot, or a second job that runs
+ * or waits.
  */
 import { isA, messageOf, StoreUnavailableError } from '../../errors.ts'
 import { type Fitting, PART_MS } from '../../event-loop.ts'
@@ -55,7 +56,10 @@ interface How {
 const NOTHING: SubmitResult = { submissions: [], started: [], locked: [], left: [], refused: [] }
 /** The number of schedules per transaction if transactions block the event loop. */
 export const BATCH = { first: 64, most: 500, ms: PART_MS }
-/** A transaction that has planned this many jobs or slots plans no more schedules. The last one may exceed this. */
+/**
+ * A transaction that has planned this many jobs or slots plans no more schedules. Its last schedule may exceed the
+ * limit.
+ */
 const MAX_JOBS = 500
 const MAX_SLOTS = 10_000
 
@@ -110,7 +114,7 @@ export async function submit(
   return together([...results, { ...NOTHING, locked: left }, ...skipped])
 }
 
-/** Skips a slot that the database rejects, with the reason `unsubmittable`. */
+/** If the database rejects a slot, skips it with the reason `unsubmittable`. */
 async function skip(
   write: (marks: readonly Mark[], how: How) => Promise<SubmitResult>,
   mark: Mark,
@@ -270,7 +274,7 @@ async function noteNotDue(tx: Context, rows: readonly PlannableRow[]): Promise<v
   )
 }
 
-/** The marks whose rows were locked; marks of deleted rows are left out. */
+/** The marks whose rows other transactions had locked; marks of deleted rows are left out. */
 async function stillLocked(
   tx: Context,
   marks: readonly Mark[],

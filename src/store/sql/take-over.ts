@@ -2,7 +2,7 @@
  * Finds rows that crashes and manual edits leave behind, and repairs each row if it has not changed in the meantime.
  *
  * Reads use the indexes on wake_at (marks), on the state (running and blocked jobs), and on held_by (jobs that wait for
- * the end of a freeze or for a report). Locks are by key, with SKIP LOCKED, so a row that another transaction has
+ * the end of a freeze or for a report). Rows are locked by key, with SKIP LOCKED, so a row that another transaction has
  * locked is left to a later sweep.
  */
 import { spanWords } from '../../duration.ts'
@@ -117,8 +117,8 @@ function stale(context: Context, worker: string, leaseMs: number): Condition {
   const name = worker.slice(0, worker.lastIndexOf('/') + 1)
   // The length is in characters, as the database counts them.
   const length = Array.from(name).length
-  // All marks are in this range of the index on wake_at, because they end within the lease. They are read first and
-  // then ended by key and fence, so a mark made in the meantime stays.
+  // Marks end within the lease, so all but far marks are in this range of the index on wake_at. The marks are read
+  // first and then ended by key and fence, so a mark made in the meantime stays.
   return {
     text: `SELECT 'stale mark' AS kind, id, worker, ${instant('marked')} AS marked
       FROM ${schedule}
@@ -136,8 +136,8 @@ function stale(context: Context, worker: string, leaseMs: number): Condition {
 /** Jobs of dead workers, and jobs whose queue did not report their outcome: ` FROM … WHERE …`. */
 function anyOrphans({ tables, dialect }: Context): [running: string, external: string] {
   const { job, jobStateIndex, heldIndex } = tables
-  // The index is named because otherwise, with statistics, the servers and SQLite would read all jobs if many of them
-  // are running.
+  // The index is named because otherwise, with statistics and many running jobs, the servers and SQLite would read all
+  // jobs.
   return [
     `FROM ${dialect.found(job, { index: jobStateIndex })} WHERE ${orphan(tables)}`,
     `FROM ${dialect.found(job, { index: heldIndex })} WHERE ${unreported(dialect)}`,
@@ -148,7 +148,7 @@ function broken(context: Context, leaseMs: number): string[] {
   const { tables, dialect } = context
   return [
     ...heldForNothing(context).map((found) => `SELECT 'held' AS kind, id, ${NO_MARK} ${found} LIMIT 1`),
-    // A manual edit or a wrong clock can move the end of a mark far ahead; the mark would hold the row until that time.
+    // A manual edit or a wrong clock can move the end of a mark far ahead; it would then hold the row until that time.
     `SELECT 'far mark' AS kind, id, worker, ${dialect.instant('marked')} AS marked
      FROM ${tables.schedule}
      WHERE worker IS NOT NULL AND wake_at > ${dialect.nowPlus(2 * leaseMs)}`,

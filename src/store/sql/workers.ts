@@ -38,7 +38,7 @@ export function workerStore(context: TablesContext): WorkerStore {
           return 'gone'
         })
       } catch (error) {
-        // While its row is locked, no other worker can evict this one; if the row is missing, one may already have.
+        // While this worker's row is locked, no other worker can evict it; if the row is missing, one may have done so.
         if (dialect.isLockWait(error) && !isMissing) return 'locked'
         throw error
       }

@@ -27,13 +27,13 @@ import { Turns } from './turns.ts'
 import { admitted } from '../admission.ts'
 
 /**
- * Maximum time for which one attempt to lock blocks the event loop. [Several connections of this process may wait at
+ * Maximum time for which one locking attempt blocks the event loop. [Several connections of this process may wait at
  * once. With 5 ms each, they delayed the next statement of the transaction that held the lock: six stores that opened a
  * new file at the same time took up to 30 s on a busy machine. Without a timeout, processes wait longer for each other;
  * with 1 ms, the slowest 1 % of the transactions of eight competing processes took a quarter longer than with 5 ms.]
  */
 const BUSY_TIMEOUT_MS = 1
-/** How long to keep trying to lock. */
+/** How long to keep trying to get the lock. */
 const LOCK_TIMEOUT_MS = 30_000
 const MAX_STATEMENTS = 300
 
@@ -195,7 +195,7 @@ function unavailable(error: unknown): StoreUnavailableError {
   return new StoreUnavailableError(`The database file cannot be used: ${messageOf(error)}`, { cause: error })
 }
 
-/** If the application waits for a call to Kalends inside its own transaction, each waits for the other. */
+/** If the application awaits a call to Kalends while its own transaction is open, each waits for the other. */
 function locked(error: unknown): StoreUnavailableError {
   return new StoreUnavailableError(
     `The database file was locked for ${LOCK_TIMEOUT_MS / 1000} s: another connection holds a write transaction. If it belongs to this process, pass it as tx, or end it before the call`,

@@ -11,8 +11,8 @@ import type { Use } from '../database.ts'
 
 const ORDER: readonly Use[] = ['loops', 'calls', 'api']
 /**
- * After this many turns that overtake another use, one overtaken use gets a turn. A busy worker must not lock out the
- * application, and neither must a flood of requests.
+ * After this many turns that overtake another use, one overtaken use gets a turn. Neither a busy worker nor a flood of
+ * requests may lock out the application.
  */
 const MAX_OVERTAKING = 10
 

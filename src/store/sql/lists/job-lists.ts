@@ -13,9 +13,9 @@ import { page } from './pages.ts'
 import { jobExpressions, type JobRow } from '../rows.ts'
 import { countBy, firstRows, groupsIn } from './scan.ts'
 
-/** This many of the oldest jobs of a task show whether the task was ever claimed. */
+/** How many of the oldest jobs of a task are searched for one that has been claimed. */
 const MAX_FIRST = 100
-/** Failures show this many of the first characters of their errors. */
+/** Maximum number of characters of an error in the list of failures. */
 const ERROR_START = 500
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS

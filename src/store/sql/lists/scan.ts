@@ -3,9 +3,9 @@
  *
  * An index serves one condition together with the order. The other conditions filter the rows of that range, slice by
  * slice, because a statement over 100,000 rows would block the event loop on SQLite, and on a server would occupy a
- * connection for a long time if the rows are large. A slice takes tens of milliseconds, other work runs in between, and
- * the scan ends at its bounds, regardless of the content of the rows. [With 1,000,000 rows, an unbounded search without
- * a match took 2 s, and a page of filtered rows in an order that the index does not have took 1.5 s.]
+ * connection for a long time if the rows are large. A slice takes tens of milliseconds, other work runs between slices,
+ * and the scan ends at its bounds, regardless of the content of the rows. [With 1,000,000 rows, an unbounded search
+ * without a match took 2 s, and a page of filtered rows in an order that the index does not have took 1.5 s.]
  */
 import { setImmediate as turn } from 'node:timers/promises'
 import { Fitting } from '../../../event-loop.ts'
@@ -73,7 +73,7 @@ export async function* scan<Row>(
   let last = after
   for (const part of partsOf(range, after)) {
     for (let isEnd = false; !isEnd; ) {
-      // Read at least one row: even if the rows with an instant used up the bound, the rows without one follow.
+      // Read at least one row: even if the rows with an instant used up the bound, those without one are still to come.
       const limit = Math.max(1, Math.min(size.rows(), searchWithin - scanned))
       const started = performance.now()
       const { text, params } = sliceOf(context, part, last, limit, options)
@@ -148,7 +148,7 @@ function sliceOf(
   }
 }
 
-/** Rows beyond a position. For a row comparison, servers would use no index. @param key  the placeholder for a key */
+/** Rows beyond a position. Servers would use no index for a row comparison. @param key  the placeholder for a key */
 function beyond(range: Range, { instant, id }: Position, key: string): Condition {
   const by = instantOf(range)
   const comparison = range.direction === 'ASC' ? '>' : '<'
