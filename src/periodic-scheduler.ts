@@ -17,7 +17,7 @@ export interface PeriodicSchedulerOptions
     Pick<ExternalQueueOptions, 'reports' | 'timeout'>,
     ExternalSubmit {}
 
-/** These options have no effect without handlers. */
+/** Not accepted: the scheduler sets `externalQueue` itself, and `middleware` has no effect without handlers. */
 const UNUSED: readonly string[] = ['externalQueue', 'middleware']
 
 /**

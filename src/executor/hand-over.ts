@@ -62,7 +62,7 @@ export class HandOver {
   readonly loop: Loop
   readonly #options: HandOverOptions
   readonly #queue: HandOverQueue
-  /** Drops to one job after a callback took too long, to find the job at fault, and then grows again. */
+  /** Maximum jobs per call: drops to one after a callback took too long, to find the job at fault, then grows again. */
   #most = AT_ONCE
   #promotes = false
   #isStopping = false

@@ -289,7 +289,7 @@ export class Schedules {
     return { schedules: schedules.in(tx), inTurn: (work) => work() }
   }
 
-  /** @throws ConflictError unless the schedule has an allowed status, and the errors of the check of `checkOf` */
+  /** @throws ConflictError unless the schedule has an allowed status, and the errors that the check of `checkOf` throws */
   #checkStatus(
     id: string,
     options: WriteOptions,
