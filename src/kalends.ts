@@ -122,7 +122,7 @@ export class Kalends {
     const checked = checkedOptions(options)
     const { retention = {} } = options
     const definitions = new Definitions(retention, checked.externalQueue)
-    // If a connection is lost without notice, a loop gives it up after a lease: by then, this worker's marks have ended.
+    // If a connection is lost without notice, a loop gives it up after a lease: by then, the worker's marks have ended.
     const stores = await openStores(target, { ...options, longestUseMs: checked.leaseMs })
     return new Kalends(stores, checked, definitions)
   }

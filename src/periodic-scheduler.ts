@@ -22,7 +22,7 @@ const UNUSED: readonly string[] = ['externalQueue', 'middleware']
 
 /**
  * Submits the jobs of schedules to the application's own queue. All processes that embed a scheduler share the work;
- * each occurrence is handed over once. This is the same as `Kalends.open` with an `externalQueue` for all tasks.
+ * each occurrence becomes one job. This is the same as `Kalends.open` with an `externalQueue` for all tasks.
  */
 export class PeriodicScheduler {
   readonly schedules: Schedules

@@ -304,7 +304,7 @@ export interface paths {
         put?: never;
         /**
          * Cancel several jobs
-         * @description By id, or by a filter and the state waiting, blocked or running (default: all of these), up to 1000 at a time. With dryRun, the matching jobs are only counted.
+         * @description By id, or by a filter and the state waiting, blocked, running or external (default: all of these), up to 1000 at a time. With dryRun, the matching jobs are only counted.
          */
         post: operations["cancelJobs"];
         delete?: never;
@@ -4820,7 +4820,7 @@ export interface operations {
                 /** @description Added to a timer that names no zone; default: the server's zone */
                 zone?: string;
                 after?: string;
-                /** @description The start of the slots of an `every` timer, which is the creation of the schedule */
+                /** @description The start of the slots of an `every` timer: the creation time of the schedule, if there is one */
                 anchor?: string;
                 /** @description Run times; default 10 */
                 limit?: number;
