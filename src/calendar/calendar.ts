@@ -7,7 +7,7 @@ import type { Zone } from './zone.ts'
 import { findZone } from './zone-names.ts'
 
 /**
- * How to handle a time that the clock shows twice because it is set back: with `'first'`, the event elapses only the
+ * How to handle a time that the clock shows twice when it is set back: with `'first'`, the event elapses only the
  * first time (as in systemd); with `'both'`, it elapses both times.
  */
 export type Fold = 'first' | 'both'

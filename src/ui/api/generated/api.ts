@@ -431,7 +431,7 @@ export interface paths {
         };
         /**
          * Count jobs by state
-         * @description With a filter, the newest 100,000 jobs are counted.
+         * @description With a filter, at most the newest 100,000 jobs are counted.
          */
         get: operations["countJobs"];
         put?: never;
@@ -590,7 +590,7 @@ export interface paths {
         };
         /**
          * Follow changes as server-sent events
-         * @description Events of the type `change` contain `{"topics": [...]}`, which lists what to read again: schedules, jobs or workers. At most one event per second is sent; together, the events cover every change, including changes in SQL. With `Last-Event-ID`, the first event lists all topics, because any may have changed. With a scope, an event arrives every five seconds, whether or not anything has changed, so that it does not reveal what others do.
+         * @description Events of the type `change` contain `{"topics": [...]}`, which lists what to read again: schedules, jobs or workers. At most one event per second is sent; together, the events cover every change, including changes in SQL. With `Last-Event-ID`, the first event lists all topics, because any may have changed. With a scope, an event arrives every five seconds, whether or not anything has changed, so that events do not reveal what others do.
          */
         get: operations["followChanges"];
         put?: never;
