@@ -14,7 +14,7 @@ import { type AnyDeclaration, type DeclaredSet, DeclaredSets, type OnRemoved } f
 import type { SettingsContext } from './schedules/settings.ts'
 import type { RetentionStore } from './store/store.ts'
 
-/** The handlers and sets that the application declares before it calls `start`, and Kalends' own housekeeping. */
+/** The handlers and sets that the application defines before it calls `start`, and Kalends' own housekeeping. */
 export class Definitions {
   readonly handlers = new Map<string, HandledTask>()
   readonly #declared = new DeclaredSets()

@@ -1,7 +1,7 @@
 /** A syntax error in a calendar event is a `CalendarSyntaxError` of `kalends/calendar`, with column, token and hint. */
 import { inspect } from 'node:util'
 
-/** The base class of all errors of Kalends. */
+/** The base class of the errors of Kalends, except those about the text of a timer. */
 export abstract class KalendsError extends Error {
   abstract readonly code: `KALENDS_${string}`
 
@@ -43,7 +43,7 @@ export class DeclarationError extends KalendsError {
   }
 }
 
-/** The schedule or job does not exist. */
+/** The schedule, job or freeze does not exist. */
 export class NotFoundError extends KalendsError {
   readonly code = 'KALENDS_NOT_FOUND'
 

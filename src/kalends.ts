@@ -122,7 +122,7 @@ export class Kalends {
     const checked = checkedOptions(options)
     const { retention = {} } = options
     const definitions = new Definitions(retention, checked.externalQueue)
-    // If a loop's connection is lost without notice, the loop gives it up after a lease, when its marks have ended.
+    // If a connection is lost without notice, a loop gives it up after a lease: by then, the worker's marks have ended.
     const stores = await openStores(target, { ...options, longestUseMs: checked.leaseMs })
     return new Kalends(stores, checked, definitions)
   }
@@ -305,7 +305,7 @@ export class Kalends {
 
   /**
    * Removes old final jobs and their logs now, by age and number, and then done schedules that have no jobs and whose
-   * `afterDone` is `delete`. Workers do this every hour.
+   * `afterDone` is `delete`. Workers do this every hour, unless `retention` is false.
    *
    * @returns how many jobs were removed
    */

@@ -1,7 +1,7 @@
 import { InvalidInputError } from './errors.ts'
 import { nearest } from './nearest.ts'
 
-/** The names of all options of a type, which the compiler checks. */
+/** The names of all options of a type; the compiler checks that the list is complete. */
 export function namesOf<Options extends object>(
   options: Readonly<Record<keyof Required<Options> & string, true>>,
 ): readonly string[] {

@@ -144,7 +144,7 @@ export class Loop {
     }
   }
 
-  /** Sleep for at least one turn of the event loop, because a pass may not have awaited anything. */
+  /** Sleeps for at least one turn of the event loop, because a pass may not have awaited anything. */
   #sleep(delayMs: number): Promise<void> {
     if (delayMs <= 0 || this.#woken || this.#stopping) return new Promise((resolve) => setImmediate(resolve))
     return new Promise((resolve) => {

@@ -224,7 +224,7 @@ function checkedLogger(logger: Logger): Logger {
   return logger
 }
 
-/** @returns one middleware that wraps the others, or null if there is none */
+/** @returns a single middleware that combines all of them, or null if there are none */
 function checkedMiddleware(given: Middleware | readonly Middleware[]): Middleware | null {
   const all = typeof given === 'function' ? [given] : given
   if (!Array.isArray(all))

@@ -17,12 +17,12 @@ export interface PeriodicSchedulerOptions
     Pick<ExternalQueueOptions, 'reports' | 'timeout'>,
     ExternalSubmit {}
 
-/** These options have no effect without handlers. */
+/** Not accepted: the scheduler sets `externalQueue` itself, and `middleware` has no effect without handlers. */
 const UNUSED: readonly string[] = ['externalQueue', 'middleware']
 
 /**
  * Submits the jobs of schedules to the application's own queue. All processes that embed a scheduler share the work;
- * each occurrence is handed over once. This is the same as `Kalends.open` with an `externalQueue` for all tasks.
+ * each occurrence becomes one job. This is the same as `Kalends.open` with an `externalQueue` for all tasks.
  */
 export class PeriodicScheduler {
   readonly schedules: Schedules

@@ -7,7 +7,7 @@ import type { Zone } from './zone.ts'
 import { findZone } from './zone-names.ts'
 
 /**
- * How to handle a time that the clock shows twice because it is set back: with `'first'`, the event elapses only the
+ * How to handle a time that the clock shows twice when it is set back: with `'first'`, the event elapses only the
  * first time (as in systemd); with `'both'`, it elapses both times.
  */
 export type Fold = 'first' | 'both'
@@ -38,7 +38,7 @@ export function calendar(text: string, options?: CalendarOptions): CalendarEvent
  * A calendar event: the clock times at which something should happen, and the zone of the clock. Immutable.
  *
  * It elapses at every instant at which the zone's clock shows a time that matches its weekdays, date and time, in the
- * years 1970 to 2199 of that clock. It does not elapse at a time that the clock skips because it is set forward. For a
+ * years 1970 to 2199 of that clock. It does not elapse at a time that the clock skips when it is set forward. For a
  * time that the clock shows twice, see the fold option.
  */
 export class CalendarEvent {

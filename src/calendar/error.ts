@@ -5,7 +5,7 @@ export interface SyntaxProblem {
   readonly token: string
   /** The problem with the token, as part of a sentence. */
   readonly problem: string
-  /** The text to write instead, if known. */
+  /** What to write instead, if known. */
   readonly hint: string | undefined
 }
 
@@ -23,7 +23,7 @@ export class CalendarSyntaxError extends Error {
   readonly column: number
   /** The invalid piece of the text. */
   readonly token: string
-  /** The text to write instead, if known. */
+  /** What to write instead, if known. */
   readonly hint: string | undefined
 
   constructor(text: string, { at, token, problem, hint }: SyntaxProblem) {

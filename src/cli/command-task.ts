@@ -4,9 +4,9 @@
  *
  * A program does not inherit the worker's environment. This hides secrets from programs that print their environment,
  * but not from programs that search for them: running as the same user, they can read the worker's environment and
- * files. A timeout, a cancellation and the end of the grace period terminate the whole process group. Otherwise,
- * processes that a program leaves behind keep running. Their output is read and discarded, because without a reader
- * they would exit at their next write.
+ * files. A timeout, a cancellation and the end of the grace period terminate the whole process group. If a program ends
+ * on its own, processes that it leaves behind keep running. Their output is read and discarded, because without a
+ * reader they would exit at their next write.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -75,7 +75,7 @@ export const commandTask: Task<CommandArgs, CommandArgs> = task(COMMAND_TASK, {
   retries: 0,
 })
 
-/** @param user  runs every command; null means the worker's user, or the job's user if the worker is root */
+/** @param user  the user of every command; null means the worker's user, or the job's user if the worker is root */
 export async function runCommand(
   { args, signal, log }: HandlerContext<CommandArgs>,
   user: CommandUser | null,

@@ -168,7 +168,7 @@ function checkedSpan(text: string): string {
 /** A terminal sends Ctrl-C to every process in the foreground, and npm forwards it: that is one signal, not two. */
 const SAME_MS = 500
 
-/** @returns resolves with the first SIGINT or SIGTERM; a second one ends the process at once */
+/** @returns a promise of the first SIGINT or SIGTERM; a second one ends the process at once */
 function stopSignal(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
     let first: number | null = null

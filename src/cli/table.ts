@@ -10,7 +10,7 @@ export interface Column<Row> {
   readonly align?: 'right'
   /** The smallest width in cells that the column may be cut to; default: it is not cut. */
   readonly least?: number
-  /** If there is not enough room, columns with the largest number are omitted first; default: never omitted. */
+  /** If there is not enough room, columns with a larger value here are omitted first; default: never omitted. */
   readonly optional?: number
 }
 

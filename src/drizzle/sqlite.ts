@@ -78,7 +78,7 @@ const normalised = (column: string) => `strftime('%Y-%m-%d %H:%M:%f', \`${column
 const DEFINITION = DEFINITION_PARTS.join(" || '|' || ")
 /** `planned_from` if neither the definition nor `nextrun` has changed since the last planning. */
 const PLANNED = `${DEFINITION} || '|' || coalesce(${normalised('nextrun')}, '')`
-/** SQLite accepts a BLOB as an id, but no statement would find it by text. Such a row would never be due or claimed. */
+/** SQLite accepts a BLOB as an id, but no statement would find it by text. So such a row is never due or claimed. */
 const FINDABLE = "typeof(`id`) = 'text'"
 const WAKE_AT = [
   `case when not ${FINDABLE} then null`,
@@ -223,11 +223,11 @@ export function tables({ prefix = '' }: TablesOptions = {}) {
         index(name('job_held')).on(table.heldBy).where(sql`held_by is not null`),
         // For lists: open jobs in key order, final jobs in the order in which they ended.
         index(name('job_state')).on(table.state, table.finishedAt, table.id),
-        // For lists, newest first, which is key order.
+        // For lists, newest first: in reverse key order.
         index(name('job_task')).on(table.task, table.id),
         index(name('job_group')).on(table.group, table.id),
         index(name('job_submitter')).on(table.submitter, table.id),
-        // These count an owner's open jobs for the limit, without reading the owner's history, which may be long.
+        // For counting an owner's open jobs for the limit, without reading the owner's history, which may be long.
         index(name('job_open_group')).on(table.openGroup).where(sql`open_group is not null`),
         index(name('job_open_submitter')).on(table.openSubmitter).where(sql`open_submitter is not null`),
         ...checks('job', {

@@ -35,7 +35,7 @@ export class ClaimLoop {
   #isStopping = false
   #lastGroup = ''
   readonly #cursor: ClaimCursor = { turns: [], hasLeftOut: false }
-  /** Claims may continue where the last one ended until this time, by performance.now(). */
+  /** Until this time, by performance.now(), claims may continue where the last one ended. */
   #continuesUntil = Number.NEGATIVE_INFINITY
 
   constructor(options: ClaimLoopOptions) {

@@ -62,7 +62,7 @@ export class HandOver {
   readonly loop: Loop
   readonly #options: HandOverOptions
   readonly #queue: HandOverQueue
-  /** Drops to one job after a callback took too long, to find the job at fault, and then grows again. */
+  /** Maximum number of jobs per call. Drops to one after a slow callback, to find the job at fault, and then grows. */
   #most = AT_ONCE
   #promotes = false
   #isStopping = false

@@ -44,7 +44,7 @@ export type Handler<Args = unknown, Result = unknown> = (
   context: HandlerContext<Args>,
 ) => Result | Promise<Result>
 
-/** Wraps each attempt of a job, for example for tracing. Calls `run` once and returns its result. */
+/** Wraps each attempt of a job, for example for tracing. Must call `run` once and return its result. */
 export type Middleware = (job: Job, run: () => Promise<unknown>) => Promise<unknown>
 
 export interface HandledTask {

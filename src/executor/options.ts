@@ -23,7 +23,7 @@ export interface JobExecutorOptions extends AttemptOptions {
   readonly pollIntervalMs: number
   readonly onStarted: (job: ClaimedJob) => void
   readonly onSettled: (result: Settled) => void
-  /** The database rejects the outcome of this attempt permanently. */
+  /** The database rejects the outcome of this attempt; the write is retried later. */
   readonly onRejected: (attempt: UnsettledAttempt, error: unknown) => void
   /** The job cannot be started; it is retried after its back-off. */
   readonly onUnstartable: (jobId: string, error: unknown) => void

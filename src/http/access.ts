@@ -6,7 +6,8 @@ import type { GrantedTasks, OwnerLimits } from '../index.ts'
 import { Problem, shortened } from './problem.ts'
 
 /**
- * `operate` can also run, pause, resume, reset, cancel and retry; `admin` can also create, change and delete schedules.
+ * `read` can only read; `operate` can also run, pause, resume, reset, cancel and retry; `admin` can also create, change
+ * and delete schedules, and freeze and thaw.
  */
 export type Role = 'read' | 'operate' | 'admin'
 export type Permission = Role | 'submit'

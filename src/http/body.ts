@@ -107,7 +107,7 @@ function checkTokens(text: string): void {
   }
 }
 
-/** Rejects unsafe integers and numbers that a double would make infinite. JSON.parse rejects other invalid numbers. */
+/** Rejects unsafe integers, and numbers too large for a double. JSON.parse rejects other invalid numbers. */
 function checkNumber(token: string): void {
   const value = Number(token)
   const isWhole = !token.includes('.') && !token.includes('e') && !token.includes('E')

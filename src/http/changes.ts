@@ -89,7 +89,7 @@ export class Changes {
     if (this.#ticks % PING_TICKS === 0) for (const stream of this.#streams) stream.send(': ping')
   }
 
-  /** If `topics` is empty, only sends topics that slow clients had no room for. */
+  /** If `topics` is empty, sends only the topics that slow clients had no room for. */
   #notify(topics: readonly Topic[], isScoped: boolean): void {
     for (const stream of this.#streams) if (stream.listener.isScoped === isScoped) stream.notify(topics)
   }

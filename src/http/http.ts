@@ -112,7 +112,7 @@ function serviceOf(kalends: Kalends, options: HttpOptions) {
 /**
  * The returned function lets one caller continue per turn of the event loop, in the order of the calls. If a hundred
  * requests were parsed in one turn, every timer and every response from the database would wait for all of them.
- * Submitting the jobs of one schedule alone takes about twelve responses from the database.
+ * Submitting the jobs of a single schedule needs about twelve such responses.
  */
 function onePerTurn(): () => Promise<void> {
   let last: Promise<void> = Promise.resolve()

@@ -18,7 +18,7 @@ const ACTIONS = {
   cancel: {
     summary: 'Cancel a waiting job, or ask the worker to stop a running one',
     many: 'Cancel several jobs',
-    states: 'waiting, blocked or running (default: all of these)',
+    states: 'waiting, blocked, running or external (default: all of these)',
   },
   retry: {
     summary: 'Run a failed or cancelled job again, from its first attempt',

@@ -17,7 +17,7 @@ export interface Call<Params = unknown, Query = unknown, Body = unknown> {
   readonly reach: Scope
   readonly kalends: Kalends
   readonly redaction: Kalends['redaction']
-  /** Calls the application's hook before each write. @throws Problem 403 when the hook refuses */
+  /** Asks the application's hook; to be called before each write. @throws Problem 403 when the hook refuses */
   readonly permit: (subject: Subject) => Promise<void>
   readonly writes: WriteLog
   readonly changes: Changes

@@ -18,7 +18,7 @@ const oneFreeze = { description: 'The freeze', schema: answers.Freeze }
 
 const HOUR_MS = 3_600_000
 const MAX_FAILURES = 100
-/** How far into the past or the future upcoming runs may be requested, in milliseconds. */
+/** How long before now the range of upcoming runs may start, and how long it may be, in milliseconds. */
 const MAX_DISTANCE_MS = 31 * 24 * HOUR_MS
 
 /** In the order in which the document lists them. */
@@ -75,7 +75,7 @@ export const operations: readonly Operation[] = [
   }),
   operation('countJobs', 'GET', '/api/v1/counts/jobs', 'read', {
     summary: 'Count jobs by state',
-    description: 'With a filter, the newest 100,000 jobs are counted.',
+    description: 'With a filter, at most the newest 100,000 jobs are counted.',
     query: queries.JobCountsQuery,
     answers: { 200: { description: 'Counts, each up to 10,000', schema: answers.JobCounts } },
     run: async (call) => {
@@ -185,7 +185,7 @@ export const operations: readonly Operation[] = [
   operation('followChanges', 'GET', '/api/v1/events', 'read', {
     summary: 'Follow changes as server-sent events',
     description:
-      'Events of the type `change` contain `{"topics": [...]}`, which lists what to read again: schedules, jobs or workers. At most one event per second is sent; together, the events cover every change, including changes in SQL. With `Last-Event-ID`, the first event lists all topics, because any may have changed. With a scope, an event arrives every five seconds, whether or not anything has changed, so that it does not reveal what others do.',
+      'Events of the type `change` contain `{"topics": [...]}`, which lists what to read again: schedules, jobs or workers. At most one event per second is sent; together, the events cover every change, including changes in SQL. With `Last-Event-ID`, the first event lists all topics, because any may have changed. With a scope, an event arrives every five seconds, whether or not anything has changed, so that events do not reveal what others do.',
     answers: {
       200: { description: 'A stream of events', type: 'text/event-stream' },
       429: { description: 'This user or address has too many streams open' },

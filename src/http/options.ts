@@ -16,7 +16,7 @@ export interface HttpOptions {
   readonly authorize?: Authorize | undefined
   /**
    * The access of every caller, if there is no `authorize`. Only for demos, on a server that listens on the loopback
-   * interface. The API then responds only under the machine's own host names, and not through a proxy.
+   * interface. The API then responds only to the machine's own host names and those in `hosts`, never through a proxy.
    */
   readonly open?: Role | undefined
   /**

@@ -14,7 +14,7 @@ interface ProblemExtras {
   readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
-/** The HTTP status of each Kalends error, by its code in the API. Other errors are internal. */
+/** The HTTP status of Kalends errors, by their code in the API. Invalid input is 422; all other errors are internal. */
 const STATUSES: Readonly<Record<string, number>> = {
   FORBIDDEN: 403,
   NOT_FOUND: 404,

@@ -84,7 +84,9 @@ export const CheckQuery = z.strictObject({
   after: instantIn.optional(),
   anchor: instantIn
     .optional()
-    .describe('The start of the slots of an `every` timer, which is the creation of the schedule'),
+    .describe(
+      'The start of the slots of an `every` timer: the creation time of the schedule, if there is one',
+    ),
   limit: whole(0, 1000).describe('Run times; default 10'),
 })
 export const LoadQuery = z.strictObject({

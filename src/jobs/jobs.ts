@@ -36,7 +36,7 @@ import { untilFinal, type WaitOptions } from './wait.ts'
 export interface JobsContext extends CallContext {
   /** Finds out whether no worker is known to handle a task; null if one is known. */
   readonly unhandled: (task: string) => Promise<UnhandledTask | null>
-  /** Reports attempts that end in this process. @returns a function that ends the subscription */
+  /** Subscribes to attempts that end in this process. @returns a function that ends the subscription */
   readonly onSettled: (listener: (jobId: string) => void) => () => void
   /** How often to check for changes made by other processes, in milliseconds. */
   readonly pollIntervalMs: number
@@ -177,8 +177,8 @@ export class Jobs {
   }
 
   /**
-   * Cancels a waiting job, or asks the worker of a running job to stop it: the handler's signal is aborted within the
-   * poll interval. A final job stays unchanged.
+   * Cancels a waiting, blocked or external job, or asks the worker of a running job to stop it: the handler's signal is
+   * aborted within the poll interval. A final job stays unchanged.
    *
    * @returns the job afterwards: still `running` if it was asked to stop
    * @throws NotFoundError

@@ -59,7 +59,7 @@ export async function put(
     throw new InvalidInputError('id', `the id of the schedule '${id}' cannot be changed; leave it out`)
   const existing = await schedules.get(id)
   const created = await newSchedule(id, input, context, schedules, existing?.timer, WITH_STATE)
-  // An existing schedule keeps these values, because `enabled` belongs to users.
+  // An existing schedule keeps these values: `enabled` belongs to users, and `declaredBy` to declared sets.
   const { enabled: _, declaredBy: __, ...wanted } = created.settings
   const check = checkOf(id, options, context)
   const { limits } = context.authority

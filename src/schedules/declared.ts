@@ -1,8 +1,8 @@
 /**
  * Declared schedules: sets that are named and described in code, and written to the database when a worker starts.
  *
- * A set changes only its own rows. Code decides every column except `enabled`, which belongs to users. A schedule whose
- * timer is unchanged keeps its next run.
+ * A set changes only its own rows. Code decides every setting except `enabled`, which belongs to users. A schedule
+ * whose timer is unchanged keeps its next run.
  */
 import { createHash } from 'node:crypto'
 import { counted } from '../duration.ts'

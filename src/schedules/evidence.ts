@@ -51,7 +51,7 @@ export async function evidenceOf(
     freezes: freezes.map((freeze) => (namesWorkers ? freeze : { ...freeze, reason: null })),
     namesWorkers,
     liveWorkers: workers.length,
-    /** The tasks of live workers, `EVERY_TASK`, and the queues to which they hand jobs over, as named in claims. */
+    /** What live workers handle: tasks, `EVERY_TASK`, and queues to which they hand jobs over, as named in claims. */
     handledTasks: new Set(workers.flatMap(({ tasks }) => tasks)),
     now: await stores.schedules.now(),
     at,

@@ -182,7 +182,7 @@ function aboutTime(evidence: Evidence, at: Date): string[] {
     if (next.state === 'skipped')
       return [sentence(`It did not run for ${when}: ${skipWords(next, schedule)}`)]
     return [
-      `It did not run for ${when}: no scheduler was running then. The job ${next.id} for ${shown(next.slot, schedule)} stands for all ${next.missed} missed slots.`,
+      `It did not run for ${when}: no scheduler submitted it in time. The job ${next.id} for ${shown(next.slot, schedule)} stands for all ${next.missed} missed slots.`,
     ]
   }
   if (next === undefined && schedule.nextRunAt !== null && schedule.nextRunAt <= elapse)

@@ -170,7 +170,7 @@ export class Schedules {
   }
 
   /**
-   * Submits nothing until `resume`. A running job continues.
+   * Submits only manual runs until `resume`. A running job continues.
    *
    * @throws NotFoundError
    * @throws ConflictError when the schedule is already paused, or has no further runs
@@ -289,7 +289,7 @@ export class Schedules {
     return { schedules: schedules.in(tx), inTurn: (work) => work() }
   }
 
-  /** @throws ConflictError unless the schedule has an allowed status, and the errors of the check of `checkOf` */
+  /** @throws ConflictError unless the schedule has an allowed status, and what the check of `checkOf` throws */
   #checkStatus(
     id: string,
     options: WriteOptions,

@@ -44,7 +44,7 @@ export function versionOf(schedule: Schedule, { redaction }: SchedulesContext): 
   return settingsHash({ ...schedule, args: redaction.redacted('args', schedule.args) })
 }
 
-/** Checks that the caller may write a locked row, and that the row is the version that the caller read. */
+/** Checks that the caller may write a locked row and, with `ifVersion`, that the row still has that version. */
 export function checkOf(
   id: string,
   options: WriteOptions,

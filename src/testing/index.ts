@@ -28,7 +28,7 @@ export interface TestOptions extends Omit<KalendsOptions, (typeof OWN)[number]> 
   readonly now?: Date | string | undefined
   /**
    * A SQLite file, `sqlite:./file.db`, instead of memory. A second test application can open the same file later, to
-   * simulate a restart, an outage or an upgrade.
+   * simulate a restart, downtime or an upgrade.
    */
   readonly database?: string | undefined
 }
@@ -135,7 +135,7 @@ export class TestKalends {
     }
   }
 
-  /** Moves the clock to the next due time. @returns false when there is none, or it is after `end` */
+  /** Runs a step, then moves the clock to the next due time up to `end`. @returns whether either did anything */
   async #toNext(end: Date): Promise<boolean> {
     const { acted, next } = await this.#step()
     if (next === null || next > end) return acted

@@ -4,7 +4,7 @@ import { ranges } from '../calendar/format.ts'
 import { SHORT_WEEKDAYS } from '../calendar/spec.ts'
 import type { CronProblem } from './error.ts'
 
-/** The five fields of each macro, and the calendar event with the same name. */
+/** The five fields of each macro, and the calendar event with the same meaning. */
 export const MACROS: ReadonlyMap<string, readonly [fields: string, event: string]> = new Map([
   ['@yearly', ['0 0 1 1 *', 'yearly']],
   ['@annually', ['0 0 1 1 *', 'yearly']],
@@ -23,7 +23,7 @@ export interface CronField {
   readonly low: number
   readonly high: number
   readonly names?: readonly string[]
-  /** The unit of a time span. */
+  /** The unit of the field in a time span. */
   readonly unit?: string
 }
 

@@ -31,7 +31,7 @@ export interface CronProblem {
   readonly problem: string
   /** The calendar event with the same meaning, or null if there is none. */
   readonly calendarEvent: string | null
-  /** Five fields to write instead, if no single calendar event is equivalent, or if either of the days is enough. */
+  /** Five fields to write instead, if no single calendar event is equivalent, or if a match of either day is enough. */
   readonly fields: string | null
 }
 
@@ -48,7 +48,7 @@ export class CronSyntaxError extends Error {
   readonly calendarEvent: string | null
   /** The `cron` timer to write instead, if no single calendar event is equivalent, or if programs disagree. */
   readonly cron: string | null
-  /** The text to write instead, if known. */
+  /** What to write instead, if known. */
   readonly hint: string | null
 
   constructor(text: string, { strict, field, token, at, problem, calendarEvent, fields }: CronProblem) {
@@ -78,7 +78,7 @@ export class CronSyntaxError extends Error {
   }
 }
 
-/** Whether a string is not a timer. */
+/** Whether an error means that a string is not a timer. */
 export function isInvalidTimer(
   error: unknown,
 ): error is CalendarSyntaxError | CronSyntaxError | InvalidTimeSpanError {

@@ -21,7 +21,7 @@ const MAX_PARSED = 2000
 
 /**
  * @throws CalendarSyntaxError with column, token and hint
- * @throws CronSyntaxError naming the field, and the equivalent calendar event
+ * @throws CronSyntaxError naming the field and, if there is one, the equivalent calendar event
  * @throws InvalidTimeSpanError
  */
 export function timer(text: string): Timer {
@@ -134,7 +134,7 @@ export function prefixOf(text: string): string {
   return /^\s*(?:every|cron!?)(?:\s+|$)/iu.exec(text)?.[0] ?? ''
 }
 
-/** The span of `<span> after finish`; null when it has another form. */
+/** The span of `<span> after finish`; null when the timer has another form. */
 function spanAfterFinish(text: string): string | null {
   const words = Array.from(text.matchAll(/\S+/gu))
   const [after, finish] = words.slice(-2)

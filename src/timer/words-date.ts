@@ -74,7 +74,7 @@ function inMonths(months: readonly number[]): string {
   return rangeOfMonths(months) ?? `in ${monthNames(months)}`
 }
 
-/** @param day  if some of the months may lack this day, the text says so; 32 stands for a day that any may lack */
+/** @param day  if some of the months may lack this day, the text says so; 32 is a day that any month may lack */
 function ofMonths(months: Values, day: number): string {
   const isMissing = (months ?? [2]).some((month) => day > (MONTH_LENGTHS[month - 1] ?? 0))
   const range = months === null ? '' : rangeOfMonths(months)

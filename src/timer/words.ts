@@ -19,7 +19,7 @@ export function inWords(timer: Timer): string {
     case 'cron': {
       const [first, second] = cronEvents(timer).map(eventWords)
       if (first === undefined) return timer.text
-      // Two events have the same time: one for the day of the week, one for the day of the month.
+      // If there are two events, one for the day of the week and one for the day of the month, they have the same time.
       const on = [first.on, ...(second === undefined ? [] : [second.on])]
       // If one event happens every day, it includes the other.
       return sentence({ ...first, on: on.includes('') ? '' : on.join(', and ') }, timer.zone)

@@ -1,4 +1,4 @@
-/** The token lasts as long as the tab. A sign-in link has it after #, which browsers never send to a server. */
+/** The token lasts as long as the tab. A sign-in link has it after the #: browsers never send that part to a server. */
 import { signal } from '@preact/signals'
 import { load, save } from './storage.ts'
 

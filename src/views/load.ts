@@ -60,7 +60,7 @@ export async function planned(
   return { hours: counts.map((count) => Math.round(count)), isExact }
 }
 
-/** @returns the elapses until `until`; null when the timer is invalid; its schedules show the error */
+/** @returns the elapses until `until`, or null when the timer is invalid: its schedules show the error */
 async function walked(
   group: TimerGroup,
   from: Date,

@@ -37,7 +37,7 @@ export class DeadWorkers {
   }
 
   locked(): string[] {
-    // In a single check, the lock may belong to another worker that is evicting it.
+    // A lock that only one check has found may belong to another worker that is evicting the dead one.
     return [...this.#locked].flatMap(([id, checks]) => (checks > 1 ? [id] : []))
   }
 

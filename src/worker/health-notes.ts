@@ -74,7 +74,7 @@ export interface Vitals {
 }
 
 /**
- * The share of the lease that a heartbeat may take before other workers may evict this one. A connection is closed
+ * The share of the lease that a heartbeat may take before other workers may evict this worker. A connection is closed
  * after a whole lease.
  */
 const STUCK_AFTER = 3 / 5
@@ -152,7 +152,7 @@ function* leaseReasons({ worker, sinceHeartbeatMs, isRowLocked }: Vitals): Notes
   }
 }
 
-/** Problems during the last lease, whose effects other workers may still see. */
+/** Problems within the last `leaseMs`, whose effects other workers may still see. */
 function* recentWarnings({ leaseMs, sinceLeaseLostMs, stall, worker }: Vitals): Notes {
   if (sinceLeaseLostMs !== null && sinceLeaseLostMs <= leaseMs) {
     yield {

@@ -12,7 +12,7 @@ export interface Health {
   readonly running: number
   /** Runs that have ended, but whose outcome is not written yet. */
   readonly unwritten: number
-  /** The number of these runs that wait because another transaction has locked the row of their job or its schedule. */
+  /** How many unwritten outcomes wait because another transaction has locked the row of the job or its schedule. */
   readonly locked: number
   /** Runs whose outcome the database rejects. Their jobs stay `running` until the outcome is written. */
   readonly rejected: number

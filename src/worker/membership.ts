@@ -8,8 +8,8 @@
  * before other workers may evict it, it gives up its jobs, and takes on nothing until a heartbeat succeeds.
  *
  * A worker sends five heartbeats per lease, and is evicted after it has missed three. So the work of a dead worker
- * becomes free within one lease: one beat until the last heartbeat is seen, three missed beats, and one beat by which
- * the other worker may be late.
+ * becomes free within one lease: one beat until the last heartbeat is seen, three missed beats, and one beat because
+ * the worker that evicts it may check late.
  */
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
@@ -53,7 +53,7 @@ export class Membership {
   #lastBeat: number | null = null
   /** Null if no worker can be cut off, or if `beat` is called manually. */
   #cutOff: CutOff | null = null
-  /** Whether the last heartbeat waited for a lock on this worker's row. */
+  /** Whether the last heartbeat found this worker's row locked. */
   #isLocked = false
   /** The time at which this worker last found that it had been evicted, by the monotonic clock. */
   #lostAt: number | null = null
@@ -85,7 +85,7 @@ export class Membership {
     })
   }
 
-  /** The id of this worker while it may take on work; null if its last heartbeat is too long ago. */
+  /** The id of this worker; null if its last heartbeat is too long ago, or its version can no longer use the tables. */
   id(): string | null {
     const sinceMs = this.#sinceHeartbeatMs()
     if (this.#outdated !== null) return null
@@ -172,7 +172,7 @@ export class Membership {
       this.#options.onLost(this.#id)
     }
     await this.#register()
-    // Other workers may not have taken over the jobs under the earlier id yet.
+    // Other workers may not have taken over the jobs of the earlier id yet.
     if (isEvicted) this.takeOver.wake()
   }
 

@@ -54,7 +54,7 @@ export interface KalendsEvents {
    * Other workers considered this worker dead, for example after a long stall. This worker continues under a new id.
    */
   leaseLost: { readonly worker: string }
-  /** An operation failed and will be retried. */
+  /** An operation failed. It will be retried, unless log lines or progress were dropped. */
   error: { readonly where: string; readonly error: unknown }
 }
 
@@ -87,7 +87,7 @@ export function reporterOf(logger: Logger, events: Emitter<KalendsEvents>, redac
     submitted(submission: Submission): void {
       const { id: scheduleId, task, timer, plan, jobs } = submission
       for (const { slot, reason, count, wasAway } of plan.skips) {
-        // This is normal for slots that are closer together than the scheduler's passes.
+        // Missed slots are normal if the slots are closer together than the scheduler's passes.
         const level = reason !== 'missed' || wasAway === true ? 'warn' : 'debug'
         logger[level]({ scheduleId, task, slot, reason, count }, 'Slots skipped')
       }

@@ -25,7 +25,7 @@ export function stopOnSignals(kalends: { readonly stop: () => Promise<void> }, l
   const onSignal = (signal: NodeJS.Signals) => {
     if (stoppingSince === null) {
       stoppingSince = performance.now()
-      // The listeners are checked before one-time handlers remove themselves, because this handler runs first.
+      // This handler runs first, so it sees all listeners, including one-time handlers that remove themselves.
       void stop(
         signal,
         process.listeners(signal).every((listener) => OWN.has(listener)),

@@ -13,7 +13,7 @@ export interface TakeOverOptions {
   readonly beatsPerLease: number
   /** Milliseconds of a monotonic clock, such as performance.now(). */
   readonly monotonicNow: () => number
-  /** Null while the last heartbeat is too long ago. */
+  /** Null while this worker may not take on work. */
   readonly worker: () => string | null
   /** Called when this worker's jobs are orphans, which means that it was evicted and does not know it yet. */
   readonly onEvicted: () => void
@@ -35,7 +35,7 @@ const MAX_IN_FUTURE = 100
  * finds what interrupted take-overs have left; a full sweep also repairs rows after manual edits.
  */
 export class TakeOver {
-  /** It is separate from the heartbeat, which waits only for this worker's row. */
+  /** Separate from the loop of the heartbeat, which must wait only for this worker's row. */
   readonly loop: Loop
   readonly #options: TakeOverOptions
   #mayHaveOrphans = false
@@ -84,7 +84,8 @@ export class TakeOver {
     this.#beatsUntilSweep = beatsPerLease
     this.#sweepsUntilWhole -= 1
     const isWhole = this.#sweepsUntilWhole <= 0
-    // This is set before the sweep, so that a failing sweep is not repeated in each beat and does not delay other work.
+    // Both counters are set before the sweep, so that a failing sweep is not repeated in each beat and does not delay
+    // other work.
     if (isWhole) this.#sweepsUntilWhole = LEASES_PER_WHOLE_SWEEP.slow
     const started = monotonicNow()
     // If the sweep fails, the next beat looks for orphans.
@@ -101,7 +102,10 @@ export class TakeOver {
     if (this.#mayHaveOrphans) await this.#settleOrphans()
   }
 
-  /** An error about orphans does not count as an error of this loop, so the next pass runs on time and tries again. */
+  /**
+   * Unless the database is unavailable, an error does not count as an error of this loop, so the next pass runs on time
+   * and tries again.
+   */
   async #settleOrphans(): Promise<void> {
     const { beatMs, monotonicNow, onError } = this.#options
     // After one beat, the next sweep gets a turn, however many orphans there are.
@@ -127,7 +131,7 @@ export class TakeOver {
     if (!this.#mayHaveOrphans) return false
     const id = worker()
     if (id === null || orphans.some(({ fence, end }) => end.kind === 'lost' && fence.worker === id)) {
-      // The worker's handlers must be aborted before other workers get the jobs.
+      // This worker's handlers must be aborted before other workers get the jobs.
       onEvicted()
       return false
     }

@@ -14,7 +14,7 @@ export interface WatchOptions {
   readonly claimableTasks: () => readonly string[]
   /** Null if this worker does not submit schedules. */
   readonly onScheduleDue: (() => void) | null
-  /** Null if this worker does not run jobs. */
+  /** Null if this worker neither runs jobs nor hands them over. */
   readonly onJobDue: (() => void) | null
   readonly serverChanges: () => number
   readonly onServerChange: () => void

@@ -158,7 +158,7 @@ export class Worker {
     this.#handOver?.loop.wake()
   }
 
-  /** All loops but those of the membership, which start first. */
+  /** All loops except those of the membership, which start first. */
   #ownLoops(): Loop[] {
     return [
       this.#watch.loop,

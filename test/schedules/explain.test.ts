@@ -345,7 +345,7 @@ eachDatabase((under) => {
       'success',
       '2026-01-01 13:00:00.000',
       { missed: 3 },
-      /^It did not run for Thu 2026-01-01 10:00:00 .*: no scheduler was running then\. The job the-job for Thu 2026-01-01 13:00:00 \+00:00 \(UTC\) stands for all 3 missed slots\.$/,
+      /^It did not run for Thu 2026-01-01 10:00:00 .*: no scheduler submitted it in time\. The job the-job for Thu 2026-01-01 13:00:00 \+00:00 \(UTC\) stands for all 3 missed slots\.$/,
     ],
     // A skip of two slots up to 12:00 does not cover 10:00.
     [

@@ -26,7 +26,7 @@ export interface CandidateSchedule
   readonly timeout: string
 }
 
-/** Neither cron nor systemd stops a long run, but a run that hangs must end eventually. */
+/** By default, neither cron nor systemd stops a long run, but a run that hangs must end eventually. */
 export const LONGEST_RUN = '24h'
 
 export class Refusal extends Error {}

@@ -21,7 +21,7 @@ export const SYSTEM_FOLDERS: readonly string[] = [
 ]
 
 export interface Unit {
-  /** With the instance, and never an alias. */
+  /** Includes the instance; never an alias. */
   readonly name: string
   readonly path: string
   readonly settings: UnitFile

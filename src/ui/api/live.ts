@@ -84,7 +84,7 @@ async function follow(left: AbortSignal): Promise<void> {
       )
       liveState.value = 'live'
       wait = FIRST_WAIT_MS
-      // Changes that happened before the connection was made are not reported.
+      // The server does not report changes from before this connection, so fetch everything.
       connections.value += 1
       pass(TOPICS)
       const reader = stream.pipeThrough(new TextDecoderStream()).getReader()

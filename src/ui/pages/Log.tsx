@@ -8,7 +8,7 @@ import { counted, exact, wall } from '../time/format.ts'
 
 /** The list follows new lines while it is scrolled this close to its end. */
 const NEAR_PX = 40
-/** The server does not report new lines as changes. */
+/** How often to fetch new lines: the server does not report them as changes. */
 const POLL_MS = 1000
 const LINES_PER_REQUEST = 1000
 /** Maximum number of lines that are drawn; the API returns all of them. */

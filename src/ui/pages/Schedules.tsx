@@ -100,7 +100,7 @@ function short(description: string, timer: string): string {
   return text.replace(/, counted from the creation.*/u, '')
 }
 
-/** Null if no run will follow, because the row may still hold the time of an earlier run. */
+/** Null if the time of the next run is not known: `nextRunAt` may still hold the time of an earlier run. */
 export function nextRunOf({ status, waitingFor, nextRunAt }: Schedule) {
   return isActive(status) && status !== 'frozen' && waitingFor === null ? nextRunAt : null
 }

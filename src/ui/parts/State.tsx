@@ -11,7 +11,7 @@ const MEANINGS: Readonly<Record<AnyState, string>> = {
   frozen: 'A freeze holds it until a given time',
   paused: 'No jobs are submitted until it is resumed',
   done: 'No more runs will follow',
-  dead: 'A run failed after all retries; reset the schedule to reactivate it',
+  dead: 'A run failed and will not be retried; reset the schedule to reactivate it',
   invalid: 'Its timer cannot be read; edit the timer to continue',
   retired: 'No longer declared in code',
   running: 'A worker is running it',

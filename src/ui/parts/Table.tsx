@@ -5,7 +5,7 @@ import { Pending } from './placeholders.tsx'
 
 export interface Column<Row> {
   readonly title: string
-  /** Whether only screen readers announce the title. */
+  /** Whether the title is only for screen readers. */
   readonly isTitleHidden?: boolean
   /** Null is shown as a dash. */
   readonly cell: (row: Row) => ComponentChildren

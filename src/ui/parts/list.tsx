@@ -94,7 +94,7 @@ interface ListProps<Row extends { readonly id: string }> {
   readonly columns: readonly Column<Row>[]
   /** The applied filter and the position in the list. */
   readonly filter: Readonly<Record<string, unknown>>
-  /** Shown if the list is empty without a filter. */
+  /** Shown if no filter is set and the list is empty. */
   readonly empty: ComponentChildren
   readonly actions: readonly BulkAction[]
   readonly children?: ComponentChildren

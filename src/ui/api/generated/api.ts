@@ -304,7 +304,7 @@ export interface paths {
         put?: never;
         /**
          * Cancel several jobs
-         * @description By id, or by a filter and the state waiting, blocked or running (default: all of these), up to 1000 at a time. With dryRun, the matching jobs are only counted.
+         * @description By id, or by a filter and the state waiting, blocked, running or external (default: all of these), up to 1000 at a time. With dryRun, the matching jobs are only counted.
          */
         post: operations["cancelJobs"];
         delete?: never;
@@ -431,7 +431,7 @@ export interface paths {
         };
         /**
          * Count jobs by state
-         * @description With a filter, the newest 100,000 jobs are counted.
+         * @description With a filter, at most the newest 100,000 jobs are counted.
          */
         get: operations["countJobs"];
         put?: never;
@@ -590,7 +590,7 @@ export interface paths {
         };
         /**
          * Follow changes as server-sent events
-         * @description Events of the type `change` contain `{"topics": [...]}`, which lists what to read again: schedules, jobs or workers. At most one event per second is sent; together, the events cover every change, including changes in SQL. With `Last-Event-ID`, the first event lists all topics, because any may have changed. With a scope, an event arrives every five seconds, whether or not anything has changed, so that it does not reveal what others do.
+         * @description Events of the type `change` contain `{"topics": [...]}`, which lists what to read again: schedules, jobs or workers. At most one event per second is sent; together, the events cover every change, including changes in SQL. With `Last-Event-ID`, the first event lists all topics, because any may have changed. With a scope, an event arrives every five seconds, whether or not anything has changed, so that events do not reveal what others do.
          */
         get: operations["followChanges"];
         put?: never;
@@ -4820,7 +4820,7 @@ export interface operations {
                 /** @description Added to a timer that names no zone; default: the server's zone */
                 zone?: string;
                 after?: string;
-                /** @description The start of the slots of an `every` timer, which is the creation of the schedule */
+                /** @description The start of the slots of an `every` timer: the creation time of the schedule, if there is one */
                 anchor?: string;
                 /** @description Run times; default 10 */
                 limit?: number;
