@@ -128,7 +128,7 @@ eachDatabase((under) => {
     expect(called).toBe(0)
   })
 
-  it('a lost worker counts as a failed attempt, and the job is retried on another worker [R8, L29]', async () => {
+  it('the loss of a worker counts as a failed attempt, and the job is retried on another worker [R8, L29]', async () => {
     const { open, database } = await scene(under)
     const kalends = await open()
     kalends.handle(long, ({ attempt }) => `attempt ${attempt}`)

@@ -1,4 +1,4 @@
-/** Whatever a handler throws or returns, its attempt fails with a clear error and has no other effect. */
+/** A hostile value that a handler throws or returns fails the attempt with a clear error and has no other effect. */
 import { inspect } from 'node:util'
 import { expect, it, onTestFinished } from 'vitest'
 import { task } from '../../src/index.ts'

@@ -1,6 +1,6 @@
 /**
  * A worker starts a job only if it is certain that it still owns the job. If its last heartbeat is too old, its claims
- * are invalid.
+ * may be invalid.
  */
 import { describe, expect, it, vi } from 'vitest'
 import type { HandledTask } from '../../src/executor/handler.ts'
@@ -98,8 +98,8 @@ eachDatabase((under) => {
     const begun: { job: string; worker: string | null; attempt: number }[] = []
     kalends.handle(task('work'), ({ job, attempt, args }) => {
       begun.push({ job: job.id, worker: kalends.health().worker, attempt })
-      // No promise continues during this time, and afterwards every timer is due. The signal of this handler fires, and
-      // its job runs again.
+      // No promise callback runs during this time, and afterwards every timer is due. The signal of this handler
+      // fires, and its job runs again.
       if (args['blocks'] === true && begun.length === 1) vi.advanceTimersByTime(LEASE_MS + 300)
     })
     const [blocking, ...others] = await kalends.jobs.submitMany([

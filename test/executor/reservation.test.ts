@@ -272,7 +272,7 @@ it('without a response, jobs of the lost submission are released, but not those 
   await executor.stop(1000)
 })
 
-it('the uncertainty ends only with a late enough comparison, so never while the database is unavailable', async () => {
+it('the uncertainty ends only with a late enough comparison, so it does not end while the database is unavailable', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
   onTestFinished(() => void vi.useRealTimers())
   const { executor, state, held, released } = await started(1)
@@ -292,7 +292,7 @@ it('the uncertainty ends only with a late enough comparison, so never while the 
   vi.useRealTimers()
 })
 
-it('a handler is stopped if another server does not have the claim of its job', async () => {
+it('after a failover, a handler is stopped if the new server does not have the claim of its job', async () => {
   const { executor, state, waiting, held, ends } = await started(2)
   for (const id of ['a', 'b']) ends.set(id, gate())
   waiting.push('a', 'b')
@@ -307,7 +307,7 @@ it('a handler is stopped if another server does not have the claim of its job', 
   await executor.stop(1000)
 })
 
-it('if another server has an earlier claim of a job, the job is released after its handler ends', async () => {
+it('after a failover, if the new server has only an earlier claim of a job, the job is released when its handler ends', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
   onTestFinished(() => void vi.useRealTimers())
   const { executor, state, waiting, held, released, ends } = await started(2)

@@ -94,7 +94,7 @@ it('an evicted worker stops the jobs of its old id and writes nothing about them
   expect(settled).toEqual([])
 })
 
-it('a worker that is cut off aborts all signals, and releases its jobs when it can write again', async () => {
+it('a worker that is cut off fires all signals, and releases its jobs when it can write again', async () => {
   const { executor, claim, reasons, settled, stop } = running()
   stop.answer.open([])
   claim(1)

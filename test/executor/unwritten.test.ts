@@ -461,7 +461,7 @@ eachDatabase((under) => {
   )
 
   it.skipIf(kind === 'sqlite')(
-    'an open REPEATABLE READ transaction that deletes old log lines delays no outcome, and every line is written after it [L24]',
+    'an open REPEATABLE READ transaction that deletes old log lines delays no outcome, and every line is written after its end [L24]',
     async () => {
       const { open, database } = await scene(under)
       const kalends = await open()

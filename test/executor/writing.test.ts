@@ -175,7 +175,7 @@ function collecting() {
 }
 
 describe('the journal', () => {
-  it('a flush waits for the write in progress, so that all earlier lines have been written when it ends', async () => {
+  it('a flush waits for the write in progress, so that all earlier lines have been written when the flush ends', async () => {
     const release = gate()
     const { lines, progress, appendLogs, saveProgress } = collecting()
     const { journal } = journalOn({

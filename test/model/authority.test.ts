@@ -160,20 +160,20 @@ describe('the shortest period', () => {
   it.each([
     ['1min', '*:*:*'],
     ['1min', '*:*:0,59'],
-    // Too often, but only on one day of a year.
+    // The next two fire too often on a single day only.
     ['1min', '2099-12-31 23:00:00,30'],
     ['1h', '*-02-29 08:00,30:00'],
     ['1h', 'cron 0,30 * * * *'],
     ['2d', 'Mon,Wed,Fri,Sat 00:00'],
     ['1h', 'every 59min'],
-    // These intervals do not become shorter when the clocks go forward.
+    // Time spans, and periods of less than 12 hours, have no tolerance for clock changes.
     ['1d', 'every 23h 30min'],
     ['11h', '00,10:30 Europe/Berlin'],
     ['1h', 'every 1s after finish'],
     ['1s', '*:*:0/0.25'],
-    // Too often only between the last run of a minute and the first run of the next.
+    // Too often only between the last run of a minute and the first run of the next minute.
     ['100ms', '*:*:0/0.11'],
-  ])('%s: %s is too often', (period, text) => {
+  ])('%s: %s fires too often', (period, text) => {
     timer(text)
     expect(() => within(period, text)).toThrow(
       expect.objectContaining({ field: 'timer', message: expect.stringContaining('limits.shortestPeriod') }),

@@ -238,7 +238,7 @@ describe('without a worker during the freeze', () => {
     })
   })
 
-  test('the newest slots before and after the freeze count together for catch_up', () => {
+  test('catch_up counts the newest slots before and after the freeze together', () => {
     expect(shown(plan({ ...hourly, catchUp: 2 }, after('14:10', time('10:30', '13:30'))))).toEqual({
       runs: ['2026-03-01 10:00 after 1', '2026-03-01 14:00 blocked'],
       skips: ['1 missed to 2026-03-01 09:00', '3 frozen to 2026-03-01 13:00'],

@@ -142,7 +142,7 @@ describe('an owner', () => {
       )
   })
 
-  it('can omit such a field or leave it empty, and pass its own fields', () => {
+  it('can omit a field that its scope leaves open or pass an empty one, and can pass its own fields', () => {
     for (const given of [{}, { group: '' }, { group: null }, { submitter: 'bob' }])
       requireOwnFields(ann, given)
     for (const given of [{}, { submitter: '' }, { group: 'other' }]) requireOwnFields(acme, given)

@@ -130,7 +130,7 @@ describe('during absences, overlaps and clock changes', () => {
             )
           }
 
-          // catch_up limits the slots that are kept, whenever the worker returns; 0 keeps one slot that is on time.
+          // catch_up limits the slots that are kept, no matter when the worker returns; 0 keeps a slot that is on time.
           const newest = pending.at(-1) ?? Number.NaN
           const onTime = now.getTime() - newest <= MISSED_AFTER_MS ? 1 : 0
           expect(kept).toBe(Math.min(pending.length, row.catchUp === 0 ? onTime : row.catchUp))

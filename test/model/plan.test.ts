@@ -290,7 +290,7 @@ describe('yields', () => {
   })
 
   test.each([
-    ['without it', { ...row, yields: false }, retrying],
+    ['without `yields`', { ...row, yields: false }, retrying],
     ['a running job', row, { running: 1 }],
     ['a job that waits for its first attempt', row, { waiting: 1 }],
     ['a retry and a running job', row, { ...retrying, running: 1 }],
@@ -338,7 +338,7 @@ describe('overlap replace, when the new job cannot be written', () => {
     })
   })
 
-  test('if its slot already has a job, the running job is not asked to stop', () => {
+  test('if the slot already has a job, the running job is not asked to stop', () => {
     expect(withRuns(planned, [])).toMatchObject({ runs: [], replaces: false })
   })
 })
@@ -615,7 +615,7 @@ describe('after the clock was ahead', () => {
     })
   })
 
-  test('the last slot is never NULL; if the timer has no earlier slot, it is the current time', () => {
+  test('the last slot is never NULL: it is the current time if the timer has no earlier slot', () => {
     for (const timer of ['2026-03-05 09:00', 'every 5min after finish', 'every 36500d'])
       expect(plan(edited({ ...ahead, nextRunAt: null }, timer), at(now))?.lastSlot).toEqual(new Date(now))
     const starting = { ...ahead, nextRunAt: null, starts: new Date('2026-04-01') }
@@ -726,12 +726,12 @@ describe('after the zone data changed', () => {
     })
   })
 
-  test('a nextrun in the middle between two slots is for the later one [S14]', () => {
+  test('a nextrun halfway between two slots is for the later one [S14]', () => {
     const noon = daily('2026-03-02T12:00Z', '2026-03-01T00:00Z', 'daily')
     expect(shown(plan(noon, at('2026-03-02T12:00Z')))).toMatchObject({ runs: [], next: '2026-03-03 00:00' })
   })
 
-  test('after an absence, each slot either runs or is counted, and none twice', () => {
+  test('after an absence, each slot either runs or is counted, exactly once', () => {
     for (const [nextRunAt, lastSlot] of [
       ['2026-07-02T06:00Z', '2026-07-01T06:00Z'],
       ['2026-07-02T08:00Z', '2026-07-01T08:00Z'],
@@ -954,7 +954,7 @@ describe('when the clocks change', () => {
   })
 })
 
-describe('within the write that edits it', () => {
+describe('within the write of an edit', () => {
   const now = new Date('2026-03-01T08:30Z')
   const early = (nextRunAt: Date | null) => planEdit({ ...hourly, nextRunAt }, now, NO_OPEN_JOBS)
 
@@ -972,7 +972,7 @@ describe('within the write that edits it', () => {
     expect(shown(planEdit(edited(hourly, 'daily'), due, NO_OPEN_JOBS))).toMatchObject({ runs: [] })
   })
 
-  test('open jobs count: a timer that starts after the finish waits for them', () => {
+  test('open jobs count: an `after finish` timer waits for them', () => {
     const after = edited(hourly, 'every 5min after finish')
     expect(planEdit(after, now, NO_OPEN_JOBS)).toMatchObject({ idle: null })
     expect(planEdit(after, now, { ...NO_OPEN_JOBS, running: 1 })).toMatchObject({ idle: 'awaiting-finish' })

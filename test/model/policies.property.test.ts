@@ -275,7 +275,7 @@ describe('with any policies', () => {
             else {
               expectSound(life, planned, now)
               expectAccounted(life, planned, pending, now)
-              // A single slot that is on time is exactly the announced instant, even with jitter.
+              // If the only due slot becomes a run, it is exactly the announced instant, even with jitter.
               if (pending.length === 1 && planned.runs.length === 1)
                 expect(planned.runs[0]?.slot).toEqual(life.row.nextRunAt)
               const isOver = planned.idle === 'done' && walk.peek() !== null

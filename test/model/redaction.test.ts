@@ -38,7 +38,7 @@ describe('the value at a path', () => {
     expect(new Redaction([path]).redacted('args', args)).toEqual(shown)
   })
 
-  test('the value at a path is also hidden everywhere else in the same value', () => {
+  test('the value at a path is also hidden wherever else it occurs in the args', () => {
     const args = { password: 'hunter2', url: 'ftp://me:hunter2@host', list: ['hunter2'], pin: 98765 }
     expect(new Redaction(['args.password', 'args.pin']).redacted('args', { ...args, code: '98765' })).toEqual(
       {
@@ -328,7 +328,7 @@ describe('the value to store', () => {
   const stored = (value: unknown, args: unknown = {}, secrets = earlier) =>
     redaction.stored('progress', value, () => ({ args, progress: value }), secrets)
 
-  test('lacks a secret of earlier progress, which readers of the row could not recognise', () => {
+  test('lacks a secret that was only in earlier progress, because readers of the row could not recognise it', () => {
     expect(stored({ note: 'saw old-secret' })).toEqual({ note: 'saw [redacted]' })
     expect(stored({ token: 'new-secret', note: 'saw old-secret' })).toEqual({
       token: 'new-secret',

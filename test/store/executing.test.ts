@@ -213,7 +213,7 @@ onEachStore((under) => {
       expect(cursor.turns).toEqual([])
     })
 
-    it('does not continue if a turn had no job, there may be more turns, or a task is no longer claimed', async () => {
+    it('does not continue if a turn had no job, if there may be more turns, or if a task is no longer claimed', async () => {
       const { executing, jobs } = under.store
       await jobs.submit(jobsOf(['a', 'b', 'c'], [1, 2, 3, 4, 5, 6]))
       const cursor: ClaimCursor = { turns: [], hasLeftOut: false }

@@ -118,7 +118,7 @@ onEachStore((under) => {
       await due('other', { task: 'other' })
       const { id } = await freeze({ task: 'task' })
       await freeze({ task: 'other' })
-      // The freezes began before the slots.
+      // The freezes began before the slots were due.
       await under.query('UPDATE schedule_freeze SET created = ?', [toText(await until(-MINUTE))])
       await pass()
       const before = (await under.store.scheduling.look([])).freezes
@@ -187,7 +187,7 @@ onEachStore((under) => {
       expect(await pass()).toHaveLength(1)
     })
 
-    it('slots of an earlier and a later freeze are counted in one row', async () => {
+    it('the slots of two consecutive freezes are skipped as frozen', async () => {
       await due('s')
       for (let round = 0; round < 2; round += 1) {
         await freeze({})
@@ -246,7 +246,7 @@ onEachStore((under) => {
       expect(await claim()).toMatchObject([{ id: 'retry', attempt: 2 }])
     })
 
-    it('is released by a thaw and by DELETE, unless another freeze holds it', async () => {
+    it('is released when its freeze is ended or edited in SQL, unless another freeze holds it', async () => {
       await job(under, 'one')
       await job(under, 'two', { task: 'other' })
       const { id } = await freeze({})
@@ -265,7 +265,7 @@ onEachStore((under) => {
       await freeze({})
       await pass()
       expect(await claimed()).toEqual([])
-      // The state is the same if a claim reads the freezes just before the deletion, or if the rows are locked then.
+      // A claim that reads the freezes just before the deletion, or a lock on the rows, leads to the same state.
       await under.query('DELETE FROM schedule_freeze')
       await under.store.scheduling.sweep(WORKER, LEASE_MS, 'everything')
       expect(await claimed()).toEqual(['held'])
@@ -321,7 +321,7 @@ onEachStore((under) => {
     })
   })
 
-  it('a locked freeze delays nothing', async () => {
+  it('a freeze of another task delays nothing', async () => {
     await due('s')
     await insert(under, 'schedule_freeze', { id: 'f', task: 'other', until: toText(await until()) })
     expect(await pass()).toHaveLength(1)

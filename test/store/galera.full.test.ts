@@ -125,7 +125,7 @@ describe.skipIf(programs === null)('Galera', () => {
         const reading = other.workers.list().finally(() => {
           answered = true
         })
-        // The read must wait, because otherwise it would have returned without the row.
+        // The read must wait; otherwise, it would return without the row.
         await until('the read waits or has returned', async () => {
           if (answered) return true
           const [rows] = await admin.query<RowDataPacket[]>(
@@ -309,7 +309,7 @@ async function ask(url: string, sql: string, params: readonly unknown[] = []): P
   }
 }
 
-/** Rethrows an error, unless another try can succeed: if a node is down or cut off, or if transactions conflict. */
+/** Rethrows an error unless another try can succeed because a node was down or cut off, or transactions conflicted. */
 function rethrowLasting(error: unknown): null {
   const number = error instanceof Error && 'errno' in error ? Number(error.errno) : 0
   if (number >= 1000 && ![1047, 1180, 1205, 1213, 2013, 1053].includes(number)) throw error

@@ -324,7 +324,7 @@ onEachStore((under) => {
       expect(await handOver()).toEqual([])
     })
 
-    it('a hand-over whose callback commits and then times out on a lock or hangs counts as done', async () => {
+    it('a hand-over whose callback commits, and then times out on a lock or hangs, counts as done', async () => {
       await waiting('a')
       const throwing = handOver(async (jobs, connection) => {
         await insertOwn(jobs, connection)

@@ -86,7 +86,7 @@ eachDatabase((under) => {
     await database.drop()
   })
 
-  it('an object in place of an id is rejected and cancels no job', async () => {
+  it('an object in place of an id is rejected', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const id: unknown = { id: 's', task: 't', timer: 'daily' }

@@ -22,7 +22,7 @@ onEachStore((under) => {
     })
   })
 
-  it('missing parts of tables and unapplied migrations are named', async () => {
+  it('missing parts of tables and unapplied migrations are reported', async () => {
     const database = await under.bare()
     const empty = await openToInspect(database.url, {})
     under.afterwards(() => empty.close())

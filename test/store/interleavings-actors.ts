@@ -139,7 +139,7 @@ export class Actor {
   }
 
   /**
-   * Crashes the process before its next step. On a server, this cuts the connection and returns after the rollback. In
+   * Crashes the process before its next step. On a server, this cuts the connection and returns after the rollback. On
    * SQLite, the transaction is rolled back at its end.
    */
   async crash(): Promise<void> {

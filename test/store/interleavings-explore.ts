@@ -170,7 +170,7 @@ export class OnePause {
     if (this.#hasPaused) this.#steps += 1
     else {
       this.#first += 1
-      // Not zero steps, because then the others would run completely first.
+      // At least one step: otherwise, the others would run completely first.
       this.#steps = 1
     }
     this.#taken = 0

@@ -142,7 +142,7 @@ async function insertRows(
   await database.query(`INSERT INTO ${into} VALUES ${values}`, rows.flat())
 }
 
-/** Claims that may be released before they start and then have no attempt, identified by their fences. */
+/** Claims whose jobs may be released before they start, and then have no attempt; identified by their fences. */
 export const MAYBE_UNSTARTED = new Set<string>()
 
 /** An action of a worker or a person. */

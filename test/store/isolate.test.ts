@@ -241,7 +241,7 @@ it('an error that no row causes ends the operation', async () => {
   expect(tries).toHaveLength(1)
 })
 
-it('an error that no row causes ends an operation that has only rows which were rejected before', async () => {
+it('an error that no row causes also ends an operation whose rows were all rejected before', async () => {
   const { refused, lost, write } = table()
   const of = isolation()
   refused.add('a')

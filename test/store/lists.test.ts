@@ -181,7 +181,7 @@ onEachStore((under) => {
       total: 0,
       next: null,
     })
-    // The next page continues the search behind these rows.
+    // The next page continues the search after these rows.
     const next = (await everyJob())[9]?.id
     expect(await lists.jobs({ error: 'none', limit: 3 }, few)).toEqual({ items: [], total: null, next })
     expect(await lists.jobCounts({}, few)).toMatchObject({ counts: { failed: 5 }, isExact: false })

@@ -491,7 +491,7 @@ onEachStore((under) => {
       },
     )
 
-    it('an open transaction that locks a range of an index delays only the outcomes in it', async () => {
+    it('an open transaction that locks a range of an index delays only the outcomes in that range', async () => {
       const { executing } = loops()
       const ended = async (id: string, end: AttemptEnd) => {
         await job(under, id, { state: 'running', worker: WORKER, attempt: 1, claim: 1 })
@@ -516,7 +516,7 @@ onEachStore((under) => {
       const waits = lockWaits()
       stoppedClock()
       const outcome = ({ settled, locked }: Settled) => [ids(settled), locked.map(({ fence }) => fence.id)]
-      // First the batch waits, then two of its rows; the other rows are left for the next call and come first there.
+      // First the batch waits, then two of its rows; the other rows are left for the next call and come first in it.
       const first = await executing.settle(ends)
       expect(outcome(first)).toEqual([[], ['c', 'd', 'a', 'b']])
       // Rows that have waited do not wait again immediately.

@@ -117,7 +117,7 @@ onEachStore((under) => {
   it('an interrupted migration is continued', async () => {
     const database = await under.bare()
     await migrateDatabase(database.url)
-    // Two of the last steps are undone, and even more are no longer recorded.
+    // Undoes two of the last steps, and deletes the records of more than these two.
     await database.query('DROP TABLE worker')
     const index =
       under.kind === 'sqlite' ? 'periodic_task_declared_by' : 'periodic_task_declared_by ON periodic_task'
@@ -187,7 +187,7 @@ eachDatabase(({ kind, fresh, bare }) => {
     return database
   }
 
-  it('the error of exclusive work is reported even if its connection is lost', async () => {
+  it('the error of work that runs exclusively is reported even if the connection has been lost', async () => {
     const database = await connect(await own())
     onTestFinished(() => database.close())
     const work = database.exclusively('work', async (sql) => {

@@ -205,7 +205,7 @@ onEachStore((under) => {
       ])
     })
 
-    it('a retry that a worker claims before the submission continues', async () => {
+    it('a retry continues if a worker claims it before the submission', async () => {
       const one = await retried('skip')
       await come('s', 20)
       const marks = await under.store.scheduling.markDue(WORKER, 100, LEASE_MS)
@@ -351,7 +351,7 @@ onEachStore((under) => {
       ])
     })
 
-    it('consecutive skips stay separate if a run that is submitted with the second skip is between them', async () => {
+    it('consecutive skips stay separate if a run between them is submitted together with the second one', async () => {
       const timer = '*:*:0/10'
       const nextrun = '2199-01-01 00:00:00.000'
       const ofTwo = {
@@ -510,7 +510,7 @@ onEachStore((under) => {
       expect(await repaired()).toEqual([])
     })
 
-    it("a schedule set to 'awaiting-finish' manually continues with its current slot, not with the time of the sweep", async () => {
+    it("a schedule manually set to 'awaiting-finish' continues with its current slot, not with the time of the sweep", async () => {
       await inserted()
       const slot = await come('s', 5)
       await under.query("UPDATE periodic_task SET idle = 'awaiting-finish'")
@@ -566,7 +566,7 @@ onEachStore((under) => {
     })
   })
 
-  it('the slots of `every` count from the creation of the row [T4]', async () => {
+  it('the slots of an `every` timer are counted from the creation of the row [T4]', async () => {
     await under.query("INSERT INTO periodic_task (id, task, timer) VALUES ('s', 'task', 'every 7min')")
     await pass()
     const row = await schedule(under, 's')

@@ -1,4 +1,4 @@
-/** A row that the database rejects costs its batch a few extra statements once, and delays no other row. */
+/** A row that the database rejects costs its batch only a few extra statements, and delays no other row. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { fenceOf } from '../../src/model/job.ts'
 import { clock, instant, job, onEachStore, planned, policies, submitDue } from './conformance.ts'
@@ -42,7 +42,7 @@ onEachStore((under) => {
     return { refused, onRefused: (id: string) => void refused.push(id) }
   }
 
-  it('a schedule whose job is rejected gets an unsubmittable slot, and the next pass is a single batch again [L51]', async () => {
+  it('a schedule whose job is rejected gets an unsubmittable slot; after a repair, a pass is a single batch again [L51]', async () => {
     const { store, count, clear } = await recorded()
     const due = new Date((await clock(under)).getTime() - 1000)
     for (const id of ['bad', ...names]) await planned(under, id, due)

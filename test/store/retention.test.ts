@@ -180,7 +180,7 @@ onEachStore((under) => {
     expect(await under.query('SELECT id FROM periodic_task')).toEqual([{ id: 'revived' }])
   })
 
-  it('a job that is retried in the meantime stays, with its log and attempts', async () => {
+  it('a job that has been retried stays, with its log and attempts', async () => {
     await finals(under, 's', 2, { state: 'failed' })
     await under.query(`UPDATE job SET state = 'waiting', finished = NULL WHERE id = 's-0'`)
     expect(await prune(under, { ageMs: 1000, perSchedule: 1 })).toBe(1)

@@ -210,7 +210,7 @@ onEachStore((under) => {
     expect(await under.query('SELECT DISTINCT state FROM job')).toEqual([{ state: 'cancelled' }])
   })
 
-  it('resume plans from now, even if a run was due when the schedule was paused', async () => {
+  it('resume clears the next run, even if it was due before the pause, so that the schedule is planned from now', async () => {
     const now = await clock(under)
     const rows = {
       due: { nextRunAt: after(now, -MINUTE), last_slot: null },
@@ -297,7 +297,7 @@ onEachStore((under) => {
       },
     )
 
-    it('is allowed when all jobs are final; its slot is later than all earlier slots', async () => {
+    it('is allowed when all jobs are final; its slot is later than the last slot', async () => {
       const last = after(await clock(under), MINUTE)
       await planned(under, 's', after(last, MINUTE), { last_slot: toText(last) })
       await job(under, 'j', { periodic_task_id: 's', slot: '2026-01-01 00:00:00.000', state: 'failed' })
@@ -330,7 +330,7 @@ onEachStore((under) => {
   })
 
   describe('a declared set', () => {
-    it('is changed as the callback decides, after the rows that belong to it or have one of its ids are locked and read', async () => {
+    it('the callback decides the changes, after the rows of the set and the rows with its ids have been locked and read', async () => {
       await write(under.store).create('of set', settings({ declaredBy: 'set' }))
       await write(under.store).create('by id', settings())
       await write(under.store).create('other', settings({ declaredBy: 'other' }))

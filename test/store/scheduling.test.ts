@@ -584,7 +584,7 @@ onEachStore((under) => {
         ])
       })
 
-      it('a row that cannot be written is retried alone, and the other rows wait for a claim', async () => {
+      it('if a row must be written again on its own, the jobs of all rows wait for a claim', async () => {
         const slot = await ago(1000)
         for (const id of ['a', 'b']) await planned(under, id, slot)
         // An unrelated row already has the id of the job of schedule a.
@@ -611,7 +611,7 @@ onEachStore((under) => {
     })
 
     it.each(['waiting', 'running', 'waiting for a retry'])(
-      'while a job is %s, the schedule is active',
+      'while a job is %s, the next slot of its schedule is skipped',
       async (state) => {
         const past = await ago(1000)
         await planned(under, 's', past)
@@ -759,7 +759,7 @@ onEachStore((under) => {
   })
 
   describe('marks that no worker will clear', () => {
-    it('stale marks of an earlier process with the same name and of lost workers are cleared; those of live workers stay [S2]', async () => {
+    it('stale marks of an earlier process with the same name and of lost workers are cleared; the marks of live workers stay [S2]', async () => {
       await register('w/2')
       await register('other/1')
       await register('web/eu/1')
@@ -833,7 +833,7 @@ onEachStore((under) => {
       expect(await schedule(under, 'without')).toMatchObject({ worker: null, mark_ends: null })
     })
 
-    it('clears stale marks silently, but not those of live workers', async () => {
+    it('clears stale marks silently, and keeps the marks of live workers', async () => {
       await register('other/1')
       await marked('earlier', `${WORKER.slice(0, WORKER.indexOf('/'))}/earlier`)
       await marked('dead', 'gone/1')

@@ -447,7 +447,7 @@ onEachStore((under) => {
       expect(await schedule(under, 's')).toMatchObject({ ...NO_RETRY, failed_attempts: 1 })
     })
 
-    it('is no longer retrying when the waiting job is cancelled or replaced', async () => {
+    it('is no longer retrying when the waiting job is cancelled', async () => {
       await ofSchedule('s')
       await settle(attempt('s job', passing))
       await under.store.jobs.cancel('s job', () => 'cancel')

@@ -147,7 +147,7 @@ onEachStore((under) => {
       expect(await wakeAt(under, 's')).toEqual(EPOCH)
     })
 
-    it('a new disabled row is also due for planning, so that it counts as seen', async () => {
+    it('a new row is due for planning even if it is disabled, so that it counts as seen', async () => {
       await under.query("INSERT INTO periodic_task (id, task, timer, enabled) VALUES ('s', 't', 'daily', 0)")
       expect(await wakeAt(under, 's')).toEqual(EPOCH)
     })

@@ -238,7 +238,7 @@ eachDatabase(({ kind, bare }) => {
       ['submitter', { group: null, submitter: 'ann' }, /^job_open_submitter$/],
       ['group', { group: 'huge', submitter: null }, /^job_open_group$/],
       ['group and submitter', { group: 'huge', submitter: 'ann' }, /^job_open_submitter$/],
-    ])('the open jobs of a %s are counted without its history', async (_, owner, index) => {
+    ])('the open jobs of a %s are counted without reading the history', async (_, owner, index) => {
       await insertAll(
         database,
         'job (id, task, group_, submitter, state)',
@@ -350,7 +350,7 @@ eachDatabase(({ kind, bare }) => {
         { periodic_task_id: 'moving', slot: '2026-01-01 00:00:00.000' },
         ['job_open', 'job_state'],
       ],
-      ['without any of these', {}, ['job_state']],
+      ['without a user or a schedule', {}, ['job_state']],
     ])('a claim of a job %s moves two index entries, and the outcome moves %j', async (of, columns, ends) => {
       const row = { id: 'moving', task: 'moving', submitter: of === 'of a user' ? 'user' : null, ...columns }
       await insert(database, 'job', row)
@@ -438,8 +438,9 @@ eachDatabase(({ kind, bare }) => {
       await database.query("DELETE FROM periodic_task WHERE id = 'same'")
     })
 
-    // A heartbeat of a worker that this server does not know would change nothing, so its commit would succeed.
-    it('a missing row is confirmed by a write, because a replaced server can read but cannot commit [L54]', async () => {
+    // If this server does not know a worker, its heartbeat would write nothing, so even a replaced server would
+    // commit it.
+    it('the absence of a row is confirmed by a write, because a replaced server can read but cannot commit [L54]', async () => {
       const written = async (work: () => Promise<unknown>) =>
         (await statementsOf(work)).flatMap((text) => /^(?:INSERT INTO|DELETE FROM) `worker`/.exec(text) ?? [])
       const confirms = ['INSERT INTO `worker`', 'DELETE FROM `worker`']
@@ -522,7 +523,7 @@ eachDatabase(({ kind, bare }) => {
   })
 
   describe.skipIf(kind === 'sqlite')('locks', () => {
-    it('a lookup by an owner uses the index of its own rows, so ids of other owners cost nothing and reveal nothing [V3]', async () => {
+    it('a lookup by an owner uses the index on owners, so it costs the same for every id and reveals nothing about other owners [V3]', async () => {
       const cost = new Map<string, number[]>()
       // An id chosen by code, an id of another owner, and an unused id.
       for (const [owner, index] of [
@@ -740,7 +741,7 @@ eachDatabase(({ kind, bare }) => {
   })
 
   it.skipIf(kind === 'sqlite')(
-    'transactions are READ COMMITTED, for any default of the server [L24]',
+    'transactions are READ COMMITTED, regardless of the default of the server [L24]',
     async () => {
       const { MysqlDatabase } = await import('../../src/store/mysql/database.ts')
       const own = new MysqlDatabase(database.url, 2)

@@ -24,7 +24,7 @@ it('loops come before calls, and both come before the API, each in order', async
   expect(order).toEqual(['loop', 'call 1', 'call 2', 'api'])
 })
 
-it('a busy loop does not block the other loops', async () => {
+it('the API gets a turn even while many turns of loops are waiting', async () => {
   const turns = new Turns()
   const held = gate()
   const order: string[] = []
@@ -105,7 +105,7 @@ it('the event loop runs between the statements of a long transaction, and no oth
   await database.close()
 })
 
-it('the database continues even if a test has replaced the timers', async () => {
+it('the database keeps working even if a test has replaced the timers', async () => {
   vi.stubGlobal('setImmediate', () => {})
   onTestFinished(() => void vi.unstubAllGlobals())
   const database = await SqliteDatabase.open(':memory:')

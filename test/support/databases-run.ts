@@ -32,7 +32,7 @@ export interface TestRun {
 declare module 'vitest' {
   export interface ProvidedContext {
     testRun: TestRun
-    /** Whether the files of this Vitest project are tested on all databases or only on SQLite. */
+    /** Whether the test files of this Vitest project run on all databases or only on SQLite. */
     databases?: 'all' | 'sqlite'
   }
 }

@@ -70,7 +70,7 @@ function tellMissing({ kind, missing }: MissingServer): string {
   return `${databaseNames[kind]} is NOT TESTED: ${missing}`
 }
 
-/** The last lines of the run. A database that no test has used was not tested. */
+/** The last lines of the run. A database that no test has used does not count as tested. */
 function tellTested(run: TestRun, servers: readonly Server[]): string {
   const ready = [
     ...(run.sqlite ? [{ kind: 'sqlite' as const, version: sqliteVersion(), origin: 'libsql' }] : []),

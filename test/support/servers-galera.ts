@@ -55,7 +55,7 @@ export interface GaleraNode {
    * and bootstraps the cluster, because it may have commits that this one lacks.
    */
   start(): Promise<void>
-  /** Isolates it from the other nodes, or reconnects it. Clients can still connect and get error 1047. */
+  /** Isolates it from the other nodes, or reconnects it. Clients can still connect, but get error 1047. */
   isolate(on: boolean): Promise<void>
   /** Waits until it is part of the cluster and in sync. */
   ready(): Promise<void>
@@ -189,7 +189,7 @@ class Cluster {
       join(first.data, 'grastate.dat'),
       `# GALERA saved state\nversion: 2.1\nuuid:    ${nowhere}\nseqno:   -1\nsafe_to_bootstrap: 1\n`,
     )
-    // A node finds its position only in tables that a cluster has written, even a cluster of one node.
+    // A node finds its position only in tables that a cluster has written; a cluster of one node is enough.
     await first.launch({ begins: true })
     await first.stop()
     for (const node of others) await cp(first.data, node.data, { recursive: true })
@@ -377,14 +377,14 @@ class Node implements GaleraNode {
     }
   }
 
-  /** Its position when it went down, as written at shutdown or, failing that, as known to InnoDB. */
+  /** Its position when it went down, as written at shutdown or, failing that, as recorded by InnoDB. */
   async position(): Promise<number> {
     return Number((await this.#startPosition()).split(':')[1])
   }
 
   /**
-   * Tries again if it hangs or gives up, as an operator would: a node that returns while the others forget it can wait
-   * forever, and a node that finds no primary component for 30 s exits.
+   * Starts the node again if it hangs or gives up, as an operator would: a node that returns while the others are
+   * removing it can wait forever, and one that finds no primary component for 30 s exits.
    */
   async join(): Promise<void> {
     try {
@@ -435,8 +435,8 @@ class Node implements GaleraNode {
       'binlog-format=ROW',
       'default-storage-engine=InnoDB',
       'innodb-autoinc-lock-mode=2',
-      // Space for all writes of a chaos run. If a node's clock has gone back and the node has to free space, it waits,
-      // until the clock catches up, for writes that none of its threads accepts.
+      // Space for all writes of a chaos run. If a node has to free space after its clock was set
+      // back, it hangs until the clock catches up: it waits for writes that none of its threads starts.
       'innodb-log-file-size=1G',
       'innodb-buffer-pool-size=512M',
       'wsrep-on=ON',

@@ -128,7 +128,7 @@ function settings(
 
 class Group {
   readonly #members: readonly GroupMember[]
-  /** Repairs run one at a time, because the restart of the group depends on its members. */
+  /** Repairs run one at a time, because a restart of the group depends on the state of its members. */
   #healing: Promise<void> = Promise.resolve()
 
   constructor(members: readonly GroupMember[]) {
@@ -177,7 +177,7 @@ class Group {
       const nothingLeft = outside.length === this.#members.length
       if (inside.length > 0) {
         for (const { member, view } of outside) {
-          // An attempt to join would show the others that the member, which they still list, is alive.
+          // While the others still list the member, an attempt to join would convince them that it is alive.
           if (inside.some((other) => other.view?.ids.includes(member.id) === true)) continue
           // A member in the state ERROR first retries by itself.
           const looks = (alone.get(member) ?? 0) + 1

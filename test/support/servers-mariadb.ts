@@ -42,8 +42,8 @@ export async function startMariadb(programs: MariadbPrograms): Promise<PrivateSe
 }
 
 /**
- * Uses a folder that was just created, even for temporary files and during initialization: when MariaDB starts, it
- * removes files from its temporary folder that it considers leftovers, and other servers in that folder would crash.
+ * Creates a new folder and uses it even for temporary files and during initialization: when MariaDB starts, it removes
+ * supposed leftovers from its temporary folder, and other servers that use that folder would crash.
  */
 export async function mariadbPlan({ server, initialize }: MariadbPrograms): Promise<PrivateServerPlan> {
   const folder = await mkdtemp(join(tmpdir(), 'kalends-mariadb-'))

@@ -34,7 +34,8 @@ export async function findMysql(environment: NodeJS.ProcessEnv): Promise<MysqlPr
   const root = mysqlRoot(environment)
   const made = existsSync(join(root, 'kalends-complete'))
   if (made && isRoot()) return { root, server: '/usr/sbin/mysqld', origin: `private, chroot ${root}` }
-  if (made) return `MySQL is in ${root}, but only root can start it there; or set KALENDS_TEST_MYSQL_URL`
+  if (made)
+    return `MySQL is in ${root}, but only root can start it there: run the tests as root, or set KALENDS_TEST_MYSQL_URL`
   return 'no mysqld on this machine: run `.ci/mysql-root` once (root on Debian, 600 MB, a minute), or set KALENDS_TEST_MYSQL_URL (mysql://root@127.0.0.1:3306)'
 }
 
@@ -48,7 +49,7 @@ export async function startMysql(program: MysqlProgram): Promise<PrivateServer> 
   return await startPrivateServer(await mysqlPlan(program))
 }
 
-/** Uses a folder that was just created. */
+/** Creates a new folder for the server. */
 export async function mysqlPlan(program: MysqlProgram): Promise<PrivateServerPlan> {
   const { root, server } = program
   const { folder, seen } = await mysqlFolder(program, 'kalends-mysql-')
@@ -82,7 +83,7 @@ export async function mysqlPlan(program: MysqlProgram): Promise<PrivateServerPla
   }
 }
 
-/** Plans for several servers with copies of the same data, because creating the data takes longer than a start. */
+/** Plans for several servers. They get copies of the same data, because creating it takes longer than a start. */
 export async function mysqlPlans(program: MysqlProgram, count: number): Promise<PrivateServerPlan[]> {
   const plans: PrivateServerPlan[] = []
   for (let index = 0; index < count; index += 1) plans.push(await mysqlPlan(program))

@@ -112,7 +112,7 @@ function supervise(plan: PrivateServerPlan, port: number): Supervised {
   closeSync(log)
   const exit = once(supervisor, 'exit')
   const exited = exit.then(([code, signal]) => {
-    // The folder is removed by now, but the open file is still readable.
+    // The folder has been removed by now, but the open file is still readable.
     const output = readFileSync(written, 'utf8').slice(-2000)
     throw new Error(`${plan.name} exited (${String(signal ?? code)}). The end of its log:\n${output}`)
   })

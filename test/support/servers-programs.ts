@@ -64,7 +64,7 @@ export async function findOrInstall<Found extends object>(
   return (await find()) ?? problem ?? `apt-get installed ${names}, but ${what} is still missing`
 }
 
-/** @returns why apt-get failed, for example without a network; null if it succeeded */
+/** @returns why apt-get failed, for example because there is no network; null if it succeeded */
 async function install(packages: readonly string[]): Promise<string | null> {
   try {
     await run('sh', [installScript, ...packages], { maxBuffer: 64 * 1024 * 1024 })

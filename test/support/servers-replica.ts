@@ -116,7 +116,7 @@ export class ReplicationPair {
     await replica.query('STOP REPLICA', LONG_MS)
     await replica.query('RESET REPLICA ALL')
     this.#changeRoles()
-    // As the only server, it does not wait for a replica.
+    // It is the only server now, so its commits do not wait for a replica.
     await replica.takeWrites()
   }
 

@@ -31,7 +31,7 @@ export interface RestartablePlan extends Pick<PrivateServerPlan, 'name' | 'folde
 /** After a kill -9, the server first recovers its data. */
 const startWithinMs = 90_000
 
-/** Keeps a folder while this process lives. */
+/** A folder that is removed when this process ends, if not earlier. */
 export class KeptFolder {
   readonly path: string
   /**
@@ -54,7 +54,7 @@ export class KeptFolder {
     return new KeptFolder(path)
   }
 
-  /** Removes it with its mounts. */
+  /** Unmounts what is mounted in the folder, and removes it. */
   async remove(): Promise<void> {
     this.#keeper.stdin?.end()
     await this.#kept

@@ -97,7 +97,7 @@ async function privateMysql(environment: NodeJS.ProcessEnv) {
 
 /**
  * Returns the server, or the reason if it does not start, for example if AppArmor denies access to /tmp. The database
- * is then missing.
+ * then counts as missing.
  */
 async function started(origin: string, starting: Promise<PrivateServer>) {
   try {

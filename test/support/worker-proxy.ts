@@ -150,8 +150,8 @@ export class Proxy {
 }
 
 /**
- * The driver sends one packet at a time: three bytes of length, its number, and the command. For MySQL, the text
- * follows an empty list of attributes.
+ * The driver sends one packet at a time: three bytes of length, the packet's number, and the command. On MySQL, an
+ * empty list of query attributes comes before the text.
  */
 function statementIn(data: Buffer): string | null {
   if (data[3] !== 0 || data[4] !== COM_QUERY) return null

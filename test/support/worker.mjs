@@ -20,7 +20,7 @@ function tell(report) {
   if (process.connected) process.send?.(report, undefined, undefined, () => {})
 }
 
-/** Handlers that wait for the parent's message. @type {Map<string, () => void>} */
+/** Functions that release the waiting handlers, by job id. @type {Map<string, () => void>} */
 const held = new Map()
 
 /** @param {import('../../dist/index.js').HandlerContext} context */
