@@ -303,13 +303,13 @@ export const SETTINGS = {
     isOfJobs: true,
     description: 'The user who owns the schedule or job',
   },
-  /** The subject of its jobs, such as the id of a row of the application. */
+  /** What the schedule or job is about, such as the id of a row of the application. */
   subject: {
     kind: 'text',
     column: 'subject',
     most: 255,
     default: null,
     isOfJobs: true,
-    description: 'The subject of its jobs, such as the id of a row of the application',
+    description: 'What the schedule or job is about, such as the id of a row of the application',
   },
 } as const satisfies Readonly<Record<string, Setting>>

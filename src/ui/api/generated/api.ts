@@ -4345,7 +4345,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Counts, each up to 10,000 */
+            /** @description Counts. Without a filter, each is at most 10,000 */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4436,7 +4436,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Counts, each up to 10,000 */
+            /** @description Counts. Without a filter, each is at most 10,000 */
             200: {
                 headers: {
                     [name: string]: unknown;

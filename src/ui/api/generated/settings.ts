@@ -23,5 +23,5 @@ export const FIELDS = [
   {"name":"priority","kind":"whole","label":"Priority","help":"Jobs with a higher priority run first","default":0},
   {"name":"group","kind":"text","label":"Group","help":"Groups take turns in the queue","default":""},
   {"name":"submitter","kind":"text","label":"Submitter","help":"The user who owns the schedule or job","default":null},
-  {"name":"subject","kind":"text","label":"Subject","help":"The subject of its jobs, such as the id of a row of the application","default":null},
+  {"name":"subject","kind":"text","label":"Subject","help":"What the schedule or job is about, such as the id of a row of the application","default":null},
 ] as const
