@@ -146,7 +146,7 @@ onAllDatabases(
 )
 
 onAllDatabases(
-  'runs that take longer than their interval never overlap in two workers, and are paused and resumed in SQL',
+  'runs that take longer than their interval never overlap in two workers, and SQL pauses and resumes their schedule',
   async ({ kind, url }) => {
     const { history, off, on } = await longRun(url, () => {})
     const ran = history.filter(({ state }) => state !== 'skipped')

@@ -215,7 +215,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('over a long tim
     ['2025-12-31T23:59:40Z', 0],
     ['2026-01-01T00:00:10Z', 1],
     ['2026-01-01T00:01:00Z', 0],
-  ])('if-due, first synced at %s: %i runs at once', async (now, runs) => {
+  ])('with firstRun if-due, a schedule first declared at %s has %i immediate runs', async (now, runs) => {
     const test = await open(
       (kalends) => {
         kalends.handle(work, () => {})

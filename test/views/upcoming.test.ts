@@ -99,7 +99,7 @@ eachDatabase(({ fresh }) => {
       const ids = Array.from({ length: 500 }, (_, index) => `s${10_000 + from + index}`)
       await insert(ids.map((id) => planned(id, '2030-06-01 10:00:00.000', '|by hand')))
     }
-    // The second schedule is set manually to a time that is not an elapse of its timer.
+    // The next run of the second schedule is set manually to a time at which its timer does not elapse.
     await insert([
       planned('y', '2030-01-01 10:00:00.000'),
       planned('z', '2030-01-01 09:59:00.000', '|by hand'),
