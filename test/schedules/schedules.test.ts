@@ -275,7 +275,7 @@ eachDatabase((under) => {
   })
 
   it.each(['update', 'put', 'SQL'] as const)(
-    'a timer changed by %s is planned from now on and never fires because of the edit [S6, L13]',
+    'a timer changed by %s is planned from now on, and the edit itself never makes it fire [S6, L13]',
     async (how) => {
       const { open, database } = await scene(under)
       const kalends = await open()

@@ -120,7 +120,7 @@ eachDatabase(({ fresh }) => {
     const start = async (name: string) =>
       await WorkerProcess.start({
         ...settings(database, name),
-        // Waiting for the end of a lease would take longer than this test.
+        // If anything waited for the end of a lease, the test would exceed its time limit.
         leaseMs: 600_000,
         quiet: true,
         concurrency: 30,

@@ -94,7 +94,7 @@ function alone({
   return { membership, beat, oneLease, repaired, asked, pass }
 }
 
-it('each lease, there are a few heartbeats and one full sweep', async () => {
+it('in each lease, there are a few heartbeats and one full sweep', async () => {
   const { beat, oneLease, repaired } = alone()
   await beat()
   for (let leases = 1; leases <= 7; leases += 1) {
