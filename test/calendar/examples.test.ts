@@ -56,7 +56,7 @@ test.each([
     ['2024-03-14T23:56:00Z', '2024-03-15T00:00:00Z', '2024-03-15T00:07:00Z'],
   ],
   [
-    'minutes restart at 0 when half of the hour is left',
+    'minutes restart at 0 even if the last step of the hour is incomplete',
     '*:0/25',
     '2024-03-14T23:57:00Z',
     ['2024-03-15T00:00:00Z', '2024-03-15T00:25:00Z'],

@@ -73,7 +73,7 @@ eachDatabase((under) => {
     })
   })
 
-  it('submitting jobs is a separate permission [V1]', async () => {
+  it('submitting jobs requires a separate permission [V1]', async () => {
     const { kalends, call } = await apiScene(under)
     await kalends.schedules.create({ id: 's', ...mail })
     const as = (access: Access) => http(kalends, { authorize: () => access })

@@ -111,7 +111,7 @@ eachDatabase(({ kind, fresh }) => {
   })
 
   describe.runIf(kind === 'sqlite')('on the single connection of SQLite', () => {
-    it('requests beyond the queue are rejected, and schedules are submitted and run ahead of the queue', async () => {
+    it('requests beyond the capacity of the queue are rejected, and schedules are submitted and run ahead of the queue', async () => {
       const { kalends, call } = await apiScene({ fresh })
       kalends.handle(noop, () => {})
       await kalends.start()
