@@ -156,7 +156,7 @@ describe('a supervised loop', () => {
     expect(waits.length).toBeGreaterThan(15)
   })
 
-  it('does not increase its back-off after a lock wait, because the wait was long enough', async () => {
+  it('keeps its back-off unchanged after a lock wait, because the wait was long enough', async () => {
     const begun: number[] = []
     const loop = new Loop({
       name: 'test',

@@ -26,7 +26,7 @@ const keysOf = (schema: { readonly shape: object }) => Object.keys(schema.shape)
 test.each([
   ['MySQL', mysql.tables()],
   ['SQLite', sqlite.tables()],
-])('the tables of %s have a column with its default for each setting', (_, tables) => {
+])('for each setting, the tables of %s have a column with its default', (_, tables) => {
   for (const [table, names] of [
     [tables.periodicTask, SETTING_NAMES],
     [tables.job, JOB_SETTING_NAMES],

@@ -7,7 +7,7 @@ interface Example {
   readonly expr: string
   readonly base?: string
   readonly normalized?: string
-  /** The first elapses, with `never` after the last one. If missing, the text must be rejected. */
+  /** The first elapses; `never` follows the last one that exists. If missing, the text must be rejected. */
   readonly next?: readonly string[]
 }
 
@@ -19,7 +19,7 @@ const examples: readonly Example[] = readFileSync(new URL('examples.jsonl', impo
     return example
   })
 
-/** The first elapses after an instant, and `never` if there are fewer. */
+/** The first elapses after an instant: `count` of them, or all of them and then `never`. */
 function chain(expr: string, base: string, count: number): string[] {
   const event = calendar(expr)
   const found: string[] = []
@@ -56,7 +56,7 @@ test.each([
     ['2024-03-14T23:56:00Z', '2024-03-15T00:00:00Z', '2024-03-15T00:07:00Z'],
   ],
   [
-    'minutes restart at 0 when half of the hour is left',
+    'minutes restart at 0 even if the last step of the hour is incomplete',
     '*:0/25',
     '2024-03-14T23:57:00Z',
     ['2024-03-15T00:00:00Z', '2024-03-15T00:25:00Z'],

@@ -93,8 +93,8 @@ export function chain(event: NaiveEvent, minutes: readonly Minute[], fold: Fold)
 const MICROSECOND = 0.001
 
 /**
- * The first elapse after an instant within the minutes, exactly as the rule is defined: of the matching times in local
- * order, from the local time one microsecond after `after` on, the first that occurs after `after`.
+ * The first elapse after an instant within the minutes, exactly as the rule is defined: the matching times are taken in
+ * local order, starting at the local time of `after` plus one microsecond, and the first that occurs after `after` wins.
  */
 export function nextOfFirst(
   event: NaiveEvent,

@@ -12,7 +12,7 @@ export async function isAvailable(kind: Target['kind']): Promise<boolean> {
   const run = inject('testRun')
   const { database } = OWN[kind]
   if (!wantedDatabases(process.env).includes(database)) return false
-  // Do not search again for a server that the global setup could not find, because that could install something.
+  // If the global setup could not find the server, do not search again: that could install something.
   const missing = run.missing.find((server) => server.kind === database)?.missing ?? (await missingFor(kind))
   if (missing === null) return true
   notTested(run, `Chaos on ${kind}`, missing)

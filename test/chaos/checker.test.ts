@@ -339,7 +339,7 @@ describe('detects a record with one fault:', () => {
       }),
     ],
     ['a slot that was never decided', 'lost', without(middle('canary-1'))],
-    ['a slot of an interval that was never decided', 'lost', without(middle('every'))],
+    ['an interval slot that was never decided', 'lost', without(middle('every'))],
     [
       'a skip that counts one slot too few',
       'lost',

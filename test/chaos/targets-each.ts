@@ -96,7 +96,7 @@ export async function eachFault(
 
     it.for(Object.entries(expectations))(
       '%s',
-      // A timeout is not an OccurrenceFault, because Kalends is not at fault if a server does not recover.
+      // A timeout does not count as an OccurrenceFault: if a server does not recover, Kalends is not at fault.
       { timeout: 120_000 },
       async ([name, { prepare, during, reports }], { skip }) => {
         const why = whyLeftOut(scene, name)
@@ -326,7 +326,7 @@ export const onLocks: Readonly<Record<string, Expectation>> = {
   'locks.long-read': { reports: /^a read of all \d+ jobs stayed open/ },
 }
 
-/** Faults for a worker that uses a pool of its application. */
+/** Faults for a worker that uses the pool of its application. */
 export const onApplications: Readonly<Record<string, Expectation>> = {
   'application.leak': {
     reports: /^the application left transactions open that had locked \S+ and \S+ for \d+ ms$/,

@@ -65,7 +65,7 @@ test.each([
 )
 
 test.runIf(process.getuid?.() === 0)(
-  'a worker that runs as root runs a command as its user, in the home directory of that user',
+  'a worker that runs as root runs a command as the user in its args, in the home directory of that user',
   async () => {
     const { lines } = await run({ shell: 'id -un; echo "$USER $HOME"; pwd', user: 'daemon' })
     const [, , , , , home] = childProcess

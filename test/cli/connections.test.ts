@@ -92,7 +92,7 @@ test('when all connections are active, further connections get 429', async () =>
   expect(String(data)).toMatch(/^HTTP\/1\.1 429 /)
 })
 
-test('the limit per client does not apply to a trusted proxy, because its connections belong to many clients', async () => {
+test('a trusted proxy is exempt from the limit per client, because its connections belong to many clients', async () => {
   const { open, answered, busy } = await serving({ total: 100, perClient: 2 })
   await busy(PROXY, 10)
   expect(await answered(await open(PROXY))).toContain('done')

@@ -115,7 +115,7 @@ describe('drop-ins', () => {
     expect(await userOf(files, 'my-job@one.service')).toEqual(['root'])
   })
 
-  test('apply in the order of their names, in any folder', async () => {
+  test('apply in the order of their names, regardless of the folder', async () => {
     const files = {
       'my-job.service': SERVICE,
       'my-job.service.d/10.conf': user('first'),

@@ -125,7 +125,7 @@ describe('without a terminal', () => {
     }
   })
 
-  test('Ctrl-C ends a waiting command with 130', async () => {
+  test('Ctrl-C ends a waiting command with exit code 130', async () => {
     const { cwd, cli } = await folder()
     const job = (await cli('jobs', 'submit', 'nobody')).stdout.trim()
     const child = spawn(process.execPath, [join(root, CLI), 'jobs', 'logs', '--follow', job], {

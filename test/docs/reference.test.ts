@@ -13,7 +13,7 @@ class CollectingLogger extends Logger {
   }
 }
 
-test('every public name has a doc comment, and refers only to public names', async () => {
+test('every public declaration has a doc comment, and refers only to public names', async () => {
   const app = await Application.bootstrap({ options: join(root, 'typedoc.json'), plugin: [] }, [
     new TypeDocReader(),
     new TSConfigReader(),

@@ -56,7 +56,7 @@ test('three missed hours become three jobs or a single one, and a changed patter
     'up from 07:10 to 07:20, refresh at minute 0',
     '07:10 billing: jobs for 05:00, 06:00, 07:00',
     '07:10 refresh: jobs for 07:00; 2 more missed',
-    // Nothing runs when the new version starts, because the new pattern has missed no run.
+    // Nothing runs when the new version starts, because no run of the new pattern was missed.
     'up from 07:25 to 08:35, refresh at minute 30',
     '07:30 refresh: jobs for 07:30',
     '08:00 billing: jobs for 08:00',
@@ -129,7 +129,7 @@ onAllDatabases(
     const [created = {}] = await query("SELECT created FROM periodic_task WHERE id = 'interval'")
     const slots = rows.filter(({ schedule }) => schedule === 'interval').map(({ slot }) => Number(slot))
     expect(slots[0], kind).toBeGreaterThan(begun)
-    // The first scheduler plans the schedule when it starts, which may be after the first of these times.
+    // The first scheduler plans the schedule at its own start, which may be after the first of these times.
     const first = ((slots[0] ?? 0) - milliseconds(created['created'])) / 2000
     expect(slots, kind).toEqual(
       slots.map((_, index) => milliseconds(created['created']) + 2000 * (Math.ceil(first) + index)),
@@ -146,7 +146,7 @@ onAllDatabases(
 )
 
 onAllDatabases(
-  'runs that take longer than their interval never overlap in two workers, and are paused and resumed in SQL',
+  'runs that take longer than their interval never overlap in two workers, and SQL pauses and resumes their schedule',
   async ({ kind, url }) => {
     const { history, off, on } = await longRun(url, () => {})
     const ran = history.filter(({ state }) => state !== 'skipped')

@@ -252,7 +252,7 @@ async function costOf({ step, times = 1 }: Case, text: string): Promise<number> 
 const GROWTH = 4
 /** Linear growth is 4, quadratic growth is 16. */
 const MAX_GROWTH = 10
-/** Measurements below this are not meaningful. At these lengths, a quadratic step exceeds it. */
+/** Measurements below this are not meaningful. At the lengths of the cases, a quadratic step exceeds it. */
 const NOISE_MS = 20
 const ROUNDS = 12
 /** If measurements exceed this repeatedly, other load on the machine cannot be the reason. */

@@ -1,6 +1,6 @@
 /**
- * Any text given as a timer is either parsed or rejected with the problem and its position, and its run times never
- * decrease.
+ * Any text given as a timer is either parsed or rejected with the problem and its position. The run times of a parsed
+ * timer never decrease.
  */
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -120,7 +120,7 @@ function read<Value>(text: string, reader: (text: string) => Value): Value | nul
 }
 
 describe(`every string, seed ${SEED}`, () => {
-  it('is rejected or is a timer with an equivalent normal form, a next run that is later and a previous run that is not later', () => {
+  it('is rejected, or is a timer with an equivalent normal form, a later next run and a previous run that is not later', () => {
     let timers = 0
     fc.assert(
       fc.property(anyText, anyInstant, anyInstant, (text, at, anchor) => {

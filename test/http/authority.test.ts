@@ -73,7 +73,7 @@ eachDatabase((under) => {
     })
   })
 
-  it('submitting jobs is a separate permission [V1]', async () => {
+  it('submitting jobs requires a separate permission [V1]', async () => {
     const { kalends, call } = await apiScene(under)
     await kalends.schedules.create({ id: 's', ...mail })
     const as = (access: Access) => http(kalends, { authorize: () => access })
@@ -330,7 +330,7 @@ eachDatabase((under) => {
     },
   )
 
-  it('a schedule that changes while the hook is asked about a run does not run in the new version [V7]', async () => {
+  it('if a schedule changes while the hook is asked about a run, its new version does not run [V7]', async () => {
     const edits: (() => Promise<unknown>)[] = []
     const { call, kalends } = await apiScene(under, {
       permit: async () => (await edits.shift()?.(), true),

@@ -53,7 +53,7 @@ it('a body whose connection breaks is rejected', async () => {
   await expect(read(request)).rejects.toMatchObject({ status: 400, code: 'BODY_CUT_SHORT' })
 })
 
-it('a body that the application has already read is a mistake in the application', async () => {
+it('a body that the application has already read is rejected as a mistake in the application', async () => {
   const request = new Request('http://localhost/', { method: 'POST', body: '{}' })
   await request.text()
   await expect(read(request)).rejects.toThrow(TypeError)

@@ -55,7 +55,7 @@ eachDatabase((under) => {
     expect(await database.query('SELECT COUNT(*) AS number FROM job')).toEqual([{ number: 1 }])
   })
 
-  it('a job id that is not ASCII is rejected as a new id and never found', async () => {
+  it('a job id that is not ASCII is rejected for a new job, and is never found', async () => {
     const { kalends, call } = await apiScene(under)
     const message = 'id: must be a job id of 1 to 254 ASCII characters, got "Zoë"'
     await expect(kalends.jobs.submit('t', {}, { id: 'Zoë' })).rejects.toThrow(message)

@@ -178,7 +178,7 @@ describe('without basePath', () => {
     expect(await status('/acme/kalends?x=1')).toBe(200)
   })
 
-  it('a framework that only strips the mount point also works, such as Connect', async () => {
+  it('a framework that only strips the mount point, such as Connect, also works', async () => {
     const { handler } = await kalendsAndHandler()
     const listener = node(handler)
     const url = await listening(

@@ -27,7 +27,7 @@ it('the error names the invisible character', () => {
 })
 
 eachDatabase((under) => {
-  it('every entry point rejects such names, and nothing is stored [L50]', async () => {
+  it('every entry point rejects invalid names, and nothing is stored [L50]', async () => {
     const { kalends, database, call } = await apiScene(under)
     const timer = 'daily'
     const places: Readonly<Record<string, (text: string) => unknown>> = {

@@ -59,34 +59,31 @@ eachDatabase(({ kind, fresh }) => {
     })
   })
 
-  it.skipIf(kind === 'sqlite')(
-    'health reports that loops wait for a connection, with the reason [V5]',
-    async () => {
-      const database = await fresh()
-      const kalends = await Kalends.open(database.url, {
-        pollInterval: 50,
-        retention: false,
-        lease: 1000,
-        connections: 3,
-      })
-      onTestFinished(async () => {
-        await kalends.stop({ grace: 0 })
-        await database.drop()
-      })
-      await kalends.start()
-      // One loop waits for a locked table, and the others wait for the connection that it uses.
-      const side = await createConnection({ uri: database.url })
-      onTestFinished(() => side.end())
-      await side.query('LOCK TABLES periodic_task WRITE, job WRITE, worker WRITE')
-      const note = await until(async () => {
-        const found = kalends.health().reasons.find(({ code }) => code === 'no-connection')
-        return found ?? null
-      })
-      expect(note.text).toMatch(/has waited .* for a connection/)
-      await side.query('UNLOCK TABLES')
-      await until(async () => (kalends.health().ok ? true : null))
-    },
-  )
+  it.skipIf(kind === 'sqlite')('health reports that loops wait for a connection, and why [V5]', async () => {
+    const database = await fresh()
+    const kalends = await Kalends.open(database.url, {
+      pollInterval: 50,
+      retention: false,
+      lease: 1000,
+      connections: 3,
+    })
+    onTestFinished(async () => {
+      await kalends.stop({ grace: 0 })
+      await database.drop()
+    })
+    await kalends.start()
+    // One loop waits for a locked table, and the others wait for the connection that it uses.
+    const side = await createConnection({ uri: database.url })
+    onTestFinished(() => side.end())
+    await side.query('LOCK TABLES periodic_task WRITE, job WRITE, worker WRITE')
+    const note = await until(async () => {
+      const found = kalends.health().reasons.find(({ code }) => code === 'no-connection')
+      return found ?? null
+    })
+    expect(note.text).toMatch(/has waited .* for a connection/)
+    await side.query('UNLOCK TABLES')
+    await until(async () => (kalends.health().ok ? true : null))
+  })
 
   describe.skipIf(kind === 'sqlite')('a statement that exceeds its time limit', () => {
     const SLOW = 'SELECT one FROM (SELECT 1 AS one UNION SELECT 2) AS two WHERE SLEEP(60) = 0'
@@ -114,7 +111,7 @@ eachDatabase(({ kind, fresh }) => {
   })
 
   describe.runIf(kind === 'sqlite')('on the single connection of SQLite', () => {
-    it('requests beyond the queue are rejected, and schedules are submitted and run ahead of the queue', async () => {
+    it('requests beyond the capacity of the queue are rejected, and schedules are submitted and run ahead of the queue', async () => {
       const { kalends, call } = await apiScene({ fresh })
       kalends.handle(noop, () => {})
       await kalends.start()

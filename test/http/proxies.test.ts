@@ -122,7 +122,7 @@ describe('an API with authorize', () => {
     ['only proxies', '127.0.0.8, 127.0.0.9', '127.0.0.8'],
     ['nonsense', '203.0.113.7, unknown', '127.0.0.1'],
     ['nothing', '', '127.0.0.1'],
-  ])('behind a trusted proxy uses %s', async (_what, header, expected) => {
+  ])('behind a trusted proxy, uses %s', async (_what, header, expected) => {
     const { address, lines } = await seen({ trustedProxies: ['127.0.0.0/8'] }, { 'x-forwarded-for': header })
     expect(address).toBe(expected)
     expect(lines).toEqual([])

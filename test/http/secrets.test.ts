@@ -168,7 +168,7 @@ eachDatabase((under) => {
   it.each([
     ['that is cut off in the middle of a secret', `${'x'.repeat(484)} login hunter2 "quoted" p@ss`],
     ['with a secret of two lines', 'login hunter2\np@ss'],
-  ])('a failure %s reveals nothing of it', async (_what, error) => {
+  ])('a failure %s reveals no part of the secret', async (_what, error) => {
     const { call, kalends, database } = await apiScene(under, {}, { redact: ['args.password'] })
     const password = error.slice(error.indexOf('hunter2'))
     const id = await kalends.jobs.submit('login', { password })

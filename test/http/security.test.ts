@@ -69,7 +69,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
     )
   })
 
-  it('a caller with a scope cannot use operations on all rows', async () => {
+  it('a caller with a scope cannot use operations that cover all rows', async () => {
     const { call } = await open()
     for (const path of ['/api/v1/workers', '/api/v1/doctor', '/metrics'])
       expect((await call(`GET ${path}`, { as: 'ann' })).body.code).toBe('SCOPED')

@@ -205,7 +205,7 @@ describe('bounds', () => {
     signIns.close()
   })
 
-  it('concurrent attempts from an address with a failure share its tries', async () => {
+  it('concurrent attempts from an address with a failure share the remaining tries of the address', async () => {
     const signIns = new FailedSignIns(limits)
     await signIns.check('10.0.0.1', rejected, false)
     const ends: ((error: Error) => void)[] = []

@@ -90,7 +90,7 @@ eachDatabase((under) => {
 
   it('a future job runs at its time, neither early nor late', async () => {
     const { open } = await scene(under)
-    // Polling is effectively off, because the worker knows when its own jobs are due.
+    // Polling is effectively off: the worker itself knows when the jobs of its process are due.
     const kalends = await open({ pollInterval: '60s' })
     kalends.handle(plain, () => {})
     await kalends.start()

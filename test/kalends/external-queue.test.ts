@@ -246,7 +246,7 @@ test('an invalid report is rejected with the reason', async () => {
   await expect(external.finish(blocked, { state: 'success' })).rejects.toThrow(ConflictError)
 })
 
-test('a failed job cannot be retried, because its queue already has its id', async () => {
+test('a failed job cannot be retried, because the queue already has its id', async () => {
   const { app } = await scene()
   const id = await app.kalends.jobs.submit(work)
   await app.drain()

@@ -196,7 +196,7 @@ describe('a preview', () => {
     expect(await kalends.freezes()).toEqual([])
   })
 
-  test('a preview of a schedule with another task or group has no slots; every preview requires a future time', async () => {
+  test('a preview for a schedule and a task or group that it does not have shows no slots; every preview requires a future time', async () => {
     await using on = await life((kalends) =>
       kalends.schedules.create({ id: 's', task: work, timer: 'hourly', group: 'a' }),
     )

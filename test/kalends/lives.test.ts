@@ -72,7 +72,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('over a long tim
     expect(await schedule()).toMatchObject({ status: 'active', errorCount: 0, lastError: null })
   })
 
-  it('a failing run of any other timer is retried after a minute, and then the delay doubles each time', async () => {
+  it('a failing run of any other timer is retried after a minute, and the delay doubles with each further retry', async () => {
     const { test, attempts } = await live({ timer: 'daily' }, fails)
     await test.advance('2d')
     expect(attempts.slice(0, 4).map((at) => at - 86_400)).toEqual([0, 60, 180, 420])
@@ -215,7 +215,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('over a long tim
     ['2025-12-31T23:59:40Z', 0],
     ['2026-01-01T00:00:10Z', 1],
     ['2026-01-01T00:01:00Z', 0],
-  ])('if-due, first synced at %s: %i runs at once', async (now, runs) => {
+  ])('with firstRun if-due, a schedule first declared at %s has %i immediate runs', async (now, runs) => {
     const test = await open(
       (kalends) => {
         kalends.handle(work, () => {})

@@ -42,7 +42,7 @@ const becomes = (kalends: Kalends, status: string) =>
   until(async () => ((await statusOf(kalends)) === status ? true : null))
 
 eachDatabase((under) => {
-  it('replace: the running job is asked to stop, its signal fires, and the new job runs after it ends [S4, L36]', async () => {
+  it('replace: the running job is asked to stop, its signal fires, and the new job runs after the old one ends [S4, L36]', async () => {
     const on = await scene(under)
     const order: string[] = []
     const reasons: unknown[] = []
@@ -97,7 +97,7 @@ eachDatabase((under) => {
     await until(async () => (begun.length === 1 ? true : null))
     await fire(on)
     await until(async () => (begun.length === 2 ? true : null))
-    // The same applies to runNow, even with args for this run.
+    // The same applies to runNow, even with args for that run.
     const id = await any.schedules.runNow('s', { args: { once: true } })
     await until(async () => (begun.length === 3 ? true : null))
     expect(await any.jobs.get(id)).toMatchObject({ state: 'running', args: { once: true }, run: 3 })

@@ -165,7 +165,7 @@ eachDatabase((under) => {
     expect(executor.health().loops.map(({ name }) => name)).not.toContain('scheduler')
   })
 
-  it('args of a schedule are read when its job is submitted and validated when it runs [L11]', async () => {
+  it('args of a schedule are read when its job is submitted, and validated when the job runs [L11]', async () => {
     const { open, database } = await scene(under)
     const kalends = await open()
     const dated = task('dated', { args: z.object({ since: z.coerce.date<Date>() }) })

@@ -36,7 +36,7 @@ function isForeign({ cpu = ['x64'], libc = ['glibc'], optional = false, os = ['l
 }
 
 // Without a hash, npm does not verify a download. The lock file contains only the hashes that the registry returned
-// when it was created, and some programs for other platforms had none.
+// when the file was created, and it returned none for some programs for other platforms.
 test('every package has an integrity hash, except optional programs for other platforms', () => {
   const unchecked = Object.entries(packages).filter(
     ([path, entry]) => path !== '' && entry.integrity === undefined && !isForeign(entry),

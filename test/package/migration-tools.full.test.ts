@@ -84,7 +84,7 @@ function withPackages(...packages: readonly string[]) {
   }
 }
 
-/** The location of Kalends' tables; the application opens them with `options`. */
+/** The location of Kalends' tables, and the options with which the application uses them. */
 interface Place {
   readonly database: TestDatabase
   readonly options: Pick<KalendsOptions, 'tablePrefix' | 'schema'>

@@ -86,7 +86,7 @@ it('at most two batches of a burst are submitted at the same time', async () => 
   expect(new Set(batches.flat()).size).toBe(5 * BATCH + 3)
 })
 
-it('a single batch is submitted on its own', async () => {
+it('a burst that fits into one batch is submitted as a single batch', async () => {
   const { scheduler, watched, letAll } = burst(BATCH - 1)
   expect(await letAll(scheduler.pass(), () => written())).toHaveLength(1)
   expect(watched.most).toBe(1)

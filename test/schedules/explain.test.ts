@@ -271,7 +271,7 @@ eachDatabase((under) => {
     expect((await stage.reasons())[1]).toMatch(expected)
   })
 
-  it('explains that no live worker handles a task, before a job waits for it [S8]', async () => {
+  it('explains that no live worker handles a task, even before a job waits for the task [S8]', async () => {
     const stage = await opened()
     await schedule(stage, '2099-01-05 08:00', { nextrun: '2099-01-05 08:00:00.000' })
     await worker(stage.database, ['other'])

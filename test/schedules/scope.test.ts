@@ -26,13 +26,13 @@ eachDatabase((under) => {
     },
   )
 
-  it('a misspelled field of a scope is rejected, because without it the scope would match more rows', async () => {
+  it('a misspelled field of a scope is rejected, because ignoring it would make the scope match more rows', async () => {
     const kalends = await (await scene(under)).open()
     const options = { group: 'shop', submiter: 'anna' }
     expect(() => kalends.scope(options)).toThrow('scope.submiter: unknown; did you mean scope.submitter?')
   })
 
-  it("a pause cancels this owner's queued jobs but not those of a previous owner", async () => {
+  it("a pause cancels the queued jobs of the schedule's owner, but not those of a previous owner", async () => {
     const { open } = await scene(under)
     const kalends = await open()
     kalends.handle(work, () => {})
@@ -85,7 +85,7 @@ eachDatabase((under) => {
       )
   })
 
-  it('a scope cannot write a field that it leaves open, because the row would belong to another owner', async () => {
+  it('a scope cannot write a field that it leaves open, because the row would then belong to another owner', async () => {
     const { open, database } = await scene(under)
     const kalends = await open()
     const shop = kalends.scope({ group: 'shop', tasks })
@@ -218,7 +218,7 @@ eachDatabase((under) => {
     expect((await jobs.list()).total).toBe(2)
   })
 
-  it("pages continue after the last id in the owner's view, through rows created by the owner and by code", async () => {
+  it('each page continues after the last id as the owner sees it, for rows created by the owner and by code', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const anna = kalends.scope({ submitter: 'anna', tasks })
@@ -356,7 +356,7 @@ eachDatabase((under) => {
     expect(await outcomes(5, () => kalends.jobs.submit(work))).toBe(5)
   })
 
-  it('put does not recreate a schedule that is deleted in the meantime if this would exceed the limit', async () => {
+  it('if a schedule is deleted during a put, the put does not recreate it beyond the limit', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const { schedules } = kalends.scope({ submitter: 'anna', tasks, limits: { schedules: 2 } })
@@ -381,7 +381,7 @@ eachDatabase((under) => {
     expect((await schedules.list()).total).toBeLessThanOrEqual(2)
   })
 
-  it('a limited number of writes by one owner wait for each other, and further writes are rejected', async () => {
+  it('only a limited number of writes by one owner wait for each other; further writes are rejected', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const submits = Array.from({ length: 100 }, () =>
@@ -478,7 +478,7 @@ eachDatabase((under) => {
     const first = await anna.schedules.runNow('s')
     const own = await anna.schedules.runNow('s').catch((error: unknown) => error)
     expect(own).toMatchObject({ jobId: first, message: expect.stringContaining(first) })
-    // The schedule and its ended run now belong to Ben; the open job still belongs to Anna.
+    // The schedule and its finished run now belong to Ben; the open job still belongs to Anna.
     await anna.jobs.cancel(first)
     await database.query(`UPDATE periodic_task SET submitter = 'ben'`)
     await database.query(`UPDATE job SET submitter = 'ben'`)

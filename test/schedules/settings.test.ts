@@ -219,7 +219,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('an option of op
   })
 
   it.each([-1, 1.5, Number.NaN, 10_001])(
-    'start rejects the concurrency %d, and can be repeated',
+    'start rejects the concurrency %d, and can then be called again',
     async (concurrency) => {
       await using kalends = await Kalends.open('sqlite::memory:')
       await expect(kalends.start({ concurrency })).rejects.toMatchObject({

@@ -101,7 +101,7 @@ it('three flaky files make the run red', async () => {
   })
 })
 
-it('a broken guarantee makes the run red, and its file does not run again', async () => {
+it('a broken guarantee makes the run red, and the file that detected it does not run again', async () => {
   expect(await runOf([FAULT_ONCE, FAILS_ONCE])).toMatchObject({
     code: 1,
     last: '0 passed, 2 failed',

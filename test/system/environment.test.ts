@@ -108,7 +108,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('the file of a S
     expect((await store.scheduling.look([])).claimable).toBe(false)
   })
 
-  it('a deleted file appears in the health of a worker, and calls are rejected', async () => {
+  it('if the file is deleted, the health of the worker reports it, and calls are rejected', async () => {
     const { url, path } = await file()
     const kalends = await Kalends.open(url, { pollInterval: 50, lease: 30_000, retention: false })
     onTestFinished(() => kalends.stop({ grace: 0 }))

@@ -46,7 +46,7 @@ eachDatabase(({ kind, fresh }) => {
   })
 
   onServers(
-    'a host that refuses is skipped; the last working one stays in use, even when the first is back',
+    'a host that refuses connections is skipped; the next one stays in use while it works, even when the first is back',
     async () => {
       const { first, second, database } = await twoHosts()
       await works(database)
@@ -90,7 +90,7 @@ eachDatabase(({ kind, fresh }) => {
     },
   )
 
-  // This test does not run on the user's own server, because others may be writing to it.
+  // This test is skipped on the user's own server, because others may be writing to it.
   const own = process.env['KALENDS_TEST_MARIADB_URL'] || process.env['KALENDS_TEST_MYSQL_URL']
   it.skipIf(kind === 'sqlite' || own)('a read-only server is not used, although it responds', async () => {
     const { server, hosts, database } = await twoHosts()

@@ -58,7 +58,7 @@ eachDatabase(({ kind, fresh }) => {
       if (victim === undefined) continue
       await victim.kill()
       kills += 1
-      // Every other replacement starts under the name of the dead worker.
+      // Every second replacement starts under the name of the dead worker.
       const replacement = await start(kills % 2 === 0 ? nameOf(victim) : undefined)
       workers[index] = replacement
       all.push(replacement)
@@ -128,8 +128,8 @@ function nameOf(worker: WorkerProcess): string {
 }
 
 /**
- * Every other schedule makes up all slots that a killed worker held, in addition to due slots, so each of its slots
- * must become a run. The remaining schedules have the defaults, and their omitted slots must be recorded.
+ * Half of the schedules make up all slots that a killed worker held, in addition to due slots, so each of their slots
+ * must become a run. The other half have the defaults, and their omitted slots must be recorded.
  */
 function runsEverySlot(schedule: string): boolean {
   return Number(schedule.slice(1)) % 2 === 0

@@ -1,5 +1,5 @@
 /**
- * The promotion of an asynchronous replica loses the writes that it has not received. Promotions without loss,
+ * The promotion of an asynchronous replica loses the writes that the replica has not received. Promotions without loss,
  * switchovers and HAProxy are part of the chaos runs on `replica` and `group`.
  */
 import { createConnection, type RowDataPacket } from 'mysql2/promise'

@@ -23,7 +23,7 @@ async function planOf(kind: 'mariadb' | 'mysql'): Promise<PrivateServerPlan | nu
   if (!wantedDatabases(process.env).includes(kind)) return null
   const testRun = inject('testRun')
   const what = `Settings of the server on ${databaseNames[kind]}`
-  // A server that the global setup could not provide is not tried again, because this could install something.
+  // If the global setup could not provide a server, do not try again: that could install something.
   const missing = testRun.missing.find((server) => server.kind === kind)?.missing
   if (kind === 'mariadb') {
     const programs = orNotTested(testRun, what, missing ?? (await findMariadb()))

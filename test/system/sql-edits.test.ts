@@ -270,7 +270,7 @@ eachDatabase(({ kind, fresh }) => {
       expect(worker.told('error').slice(errors)).toEqual([])
     })
 
-    it('a deleted running job frees its schedule', async () => {
+    it('deleting a running job frees its schedule', async () => {
       await admin("INSERT INTO periodic_task (id, task, timer) VALUES ('torn', 'hold', '*:*:*')")
       const { job, slot } = await runAfter('torn', 0)
       await admin(`DELETE FROM job WHERE id = '${job}'`)
@@ -282,7 +282,7 @@ eachDatabase(({ kind, fresh }) => {
       expect(await database.query(`SELECT id FROM job WHERE id = '${job}'`)).toEqual([])
     })
 
-    it('no edit affects another schedule, which runs every second, on time [L17]', async () => {
+    it('no edit affects another schedule: it runs every second, on time [L17]', async () => {
       const stopped = await clock()
       await admin("UPDATE periodic_task SET enabled = 0 WHERE id = 'control'")
       await until('it has no next run', async () => (await schedule('control'))['wake_at'] === null)

@@ -34,7 +34,7 @@ eachDatabase(({ fresh }) => {
       await database.drop()
     })
 
-    it('SIGTERM lets a run complete, even for longer than the lease, and no other worker takes it over [L26]', async () => {
+    it('SIGTERM lets a run complete, even if it takes longer than the lease, and no other worker takes it over [L26]', async () => {
       const database = await fresh()
       const worker = await WorkerProcess.start(settings(database, 'leaving'))
       await database.query("INSERT INTO job (task) VALUES ('hold')")
@@ -120,7 +120,7 @@ eachDatabase(({ fresh }) => {
     const start = async (name: string) =>
       await WorkerProcess.start({
         ...settings(database, name),
-        // Waiting for the end of a lease would take longer than this test.
+        // If anything waited for the end of a lease, the test would exceed its time limit.
         leaseMs: 600_000,
         quiet: true,
         concurrency: 30,

@@ -35,7 +35,7 @@ eachDatabase(({ kind, fresh }) => {
       await database.query("INSERT INTO job (task) VALUES ('hold')")
       const { job } = await doomed.report('handling')
       const heir = await WorkerProcess.start({ ...settings(database, 'heir'), tasks: { hold: 'return' } })
-      // The other worker has seen it alive, which is the worst case for the take-over.
+      // The heir has seen the doomed worker alive, which is the worst case for the take-over.
       await allHaveLooked(database)
 
       const killed = performance.now()
@@ -122,7 +122,7 @@ eachDatabase(({ kind, fresh }) => {
       await database.drop()
     })
 
-    it('a stalled worker fires the signals of its handlers with LeaseLostError', async () => {
+    it('a worker that stalled aborts the signals of its handlers with a LeaseLostError', async () => {
       const database = await fresh()
       const sleeper = await WorkerProcess.start(settings(database, 'sleeper'))
       await database.query("INSERT INTO job (task) VALUES ('hold')")
@@ -138,7 +138,7 @@ eachDatabase(({ kind, fresh }) => {
       await database.drop()
     })
 
-    it('a stalled worker never evicts another because of its own stall [L41]', async () => {
+    it('the stall of a worker never makes it evict another worker [L41]', async () => {
       const database = await fresh()
       const sleeper = await WorkerProcess.start(settings(database, 'sleeper'))
       const other = await WorkerProcess.start(settings(database, 'other'))
@@ -276,8 +276,8 @@ eachDatabase(({ kind, fresh }) => {
             expect(worker.exitCode).toBeNull()
           }
           expect((await idsOf(database)).toSorted()).toEqual(workers.map((worker) => worker.id).toSorted())
-          // No other worker has taken its job in the meantime: the job went back to the queue, and its attempt does not
-          // count.
+          // No other worker has taken over the aborted job in the meantime: it went back to the queue, and the attempt
+          // does not count.
           const again = await Promise.any(
             workers.map(async (worker, index) => {
               await worker.report('handling', (report) => report.job === holder.job, from[index])

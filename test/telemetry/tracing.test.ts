@@ -67,7 +67,7 @@ it.each([
     'that is a proxy that throws on every access',
     () => new Proxy({}, { get: unreadable, getPrototypeOf: unreadable }),
   ],
-])('an error %s is rethrown unchanged, and its span ends as failed', async (_, make) => {
+])('an error %s is rethrown unchanged, and the span of the attempt ends as failed', async (_, make) => {
   const { provider, spans } = recorded()
   const thrown: unknown = make()
   const caught = await tracing({ provider })(claimed('j'), () => Promise.reject(thrown)).catch(

@@ -158,7 +158,7 @@ test('handlers can submit jobs, including future jobs, and wait for them', async
   expect(order).toEqual(['report all', 'report child', 'report later'])
 })
 
-test('each of a hundred concurrent jobs runs once, even with a concurrency of one', async () => {
+test('each of a hundred jobs submitted at the same time runs once, even with a concurrency of one', async () => {
   let ran = 0
   const narrow = task('narrow', { concurrency: 1 })
   await using app = await open((kalends) => {

@@ -48,7 +48,7 @@ describe('the result for a valid timer', () => {
     expect(valid('daily', { limit: 0 })).toMatchObject({ elapses: [], warnings: [] })
   })
 
-  test('for an `every` timer, it has slots that count from the anchor', () => {
+  test('for an `every` timer, its run times are counted from the anchor', () => {
     const anchor = new Date('2026-02-28T23:57:00Z')
     expect(valid('every 5min', { anchor, limit: 1 }).elapses[0]?.at).toEqual(new Date('2026-03-01T00:02Z'))
     expect(valid('every 5min', { limit: 1 }).elapses[0]?.at).toEqual(new Date('2026-03-01T00:05Z'))
@@ -76,7 +76,7 @@ describe('the result for an invalid timer', () => {
     ['0 9 * * 1-5', 'KALENDS_CALENDAR_SYNTAX', 1, '0 9 * * 1-5', 'write cron 0 9 * * 1-5'],
     ['*/5 * * * mon-fri', 'KALENDS_CALENDAR_SYNTAX', 1, '*/5 * * * mon-fri', 'write cron */5 * * * 1-5'],
     ['@weekly', 'KALENDS_CALENDAR_SYNTAX', 1, '@weekly', 'write Sun 0:00'],
-    // The hint is not "write cron 5/15 …", because that would also be rejected.
+    // The hint must not be "write cron 5/15 …", which would also be rejected.
     ['5/15 * * * *', 'KALENDS_CALENDAR_SYNTAX', 1, '5/15 * * * *', 'write *:5/15'],
     ['0 0 12 * * ?', 'KALENDS_CALENDAR_SYNTAX', 1, '0 0 12 * * ?', 'write 12:00'],
     ['cron! */5 * * * *', 'KALENDS_CRON_SYNTAX', 7, '*/5', 'write *:0/5'],

@@ -14,7 +14,7 @@ describe('a timer', () => {
     expect(timer('Mon 9:00')).toBe(timer('Mon 9:00'))
   })
 
-  test('an unreadable timer reports the reason', () => {
+  test('an unreadable timer is rejected with the reason', () => {
     expect(() => timer('Mo 9:00')).toThrow(CalendarSyntaxError)
     expect(() => timer('Mo 9:00')).toThrow('did you mean Mon?')
   })

@@ -475,7 +475,7 @@ describe('on SQLite', () => {
     },
   )
 
-  it.skipIf(under === undefined)('explains why a schedule did not run at a time', async ({ skip }) => {
+  it.skipIf(under === undefined)('explains why a schedule did not run at a given time', async ({ skip }) => {
     const application = await start()
     await application.kalends.schedules.create({
       id: 'night',
@@ -559,7 +559,7 @@ describe('on SQLite', () => {
     await page.getByText('1–1 of 1 schedules').waitFor()
   })
 
-  it.skipIf(under === undefined)('can be used with the keyboard only', async ({ skip }) => {
+  it.skipIf(under === undefined)('can be used with only the keyboard', async ({ skip }) => {
     const application = await start()
     const { kalends } = application
     for (const id of ['alpha', 'beta', 'gamma'])

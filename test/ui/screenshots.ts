@@ -1,6 +1,6 @@
 /**
- * Takes screenshots of every page in both themes and two sizes, with the sample data. In docs/screenshots, saves
- * those that README.md and docs show, as webp; in the folder KALENDS_SCREENSHOTS, if it is set, saves all as PNG.
+ * Takes screenshots of every page in both themes and two sizes, with the sample data. Saves those that
+ * README.md and docs show as webp to docs/screenshots, and, if KALENDS_SCREENSHOTS is set, all as PNG to that folder.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'

@@ -145,7 +145,7 @@ describe('a week of the calendar', () => {
   it.each([
     ['Europe/Berlin', '2026-10-25T00:00:00Z', ['02:00', '02:00', '03:00']],
     ['Australia/Lord_Howe', '2026-04-04T14:00:00Z', ['01:00', '01:30', '02:30']],
-  ])('in %s, a repeated hour shares the place of the first one: from %s', (zone, from, times) => {
+  ])('in %s, both occurrences of a repeated hour share one place: from %s', (zone, from, times) => {
     const cells = placed(hoursFrom(new Date(from), 3), zone)
     expect(cells.map(({ wall }) => wall.time.slice(0, 5))).toEqual(times)
     expect(cells.map(({ half }) => half)).toEqual(['first', 'second', null])

@@ -6,7 +6,7 @@ import { UpcomingRuns } from '../../src/views/upcoming.ts'
 import { standingClock } from '../kalends/movable-timers.ts'
 import { eachDatabase } from '../support/databases.ts'
 
-// The clock stands still, because a view that exceeds its time limit is incomplete.
+// The clock stands still, so that no view exceeds its time limit and returns incomplete results.
 beforeEach(standingClock)
 
 eachDatabase(({ fresh }) => {
@@ -99,7 +99,7 @@ eachDatabase(({ fresh }) => {
       const ids = Array.from({ length: 500 }, (_, index) => `s${10_000 + from + index}`)
       await insert(ids.map((id) => planned(id, '2030-06-01 10:00:00.000', '|by hand')))
     }
-    // The second schedule is set manually to a time that is not an elapse of its timer.
+    // The next run of the second schedule is set manually to a time at which its timer does not elapse.
     await insert([
       planned('y', '2030-01-01 10:00:00.000'),
       planned('z', '2030-01-01 09:59:00.000', '|by hand'),

@@ -50,7 +50,7 @@ const busy = (ms: number): LoopHealth => ({ ...idle, busySince: ago(ms), busyMs:
 
 describe('it is ok', () => {
   test.each<[string, Partial<Vitals>]>([
-    ['while a loop sleeps until it is woken, for any length of time', {}],
+    ['while a loop sleeps until it is woken, however long that takes', {}],
     ['while a loop sleeps until a given time', { loops: [{ ...idle, nextPassAt: ago(-30_000) }] }],
     ['while a pass takes up to three fifths of the lease', { loops: [busy(36_000)] }],
     [
@@ -200,14 +200,14 @@ describe('it is ok, and warns: [L68]', () => {
 })
 
 describe('it needs a new process', () => {
-  test('it needs a new process if a pass takes longer than any timeout within it', () => {
+  test('it needs a new process if a pass takes longer than the timeouts within it allow', () => {
     expect(judge({ ...well, loops: [busy(180_000)] })).toMatchObject({ ok: false, live: true })
     expect(judge({ ...well, loops: [busy(180_001)] })).toMatchObject({ ok: false, live: false })
     // A long lease allows more time.
     expect(judge({ ...well, leaseMs: 600_000, loops: [busy(1_800_000)] }).live).toBe(true)
   })
 
-  test('it needs no new process while the database is unavailable, no matter for how long', () => {
+  test('it needs no new process while the database is unavailable, no matter how long that lasts', () => {
     const failing = { ...idle, consecutiveErrors: 10_000, lastError: 'ECONNREFUSED', lastErrorAt: NOW }
     expect(judge({ ...well, worker: null, sinceHeartbeatMs: 1e9, loops: [failing] })).toMatchObject({
       ok: false,
@@ -216,7 +216,7 @@ describe('it needs a new process', () => {
   })
 })
 
-test('a process without a worker is ok, and a stopped one is not', () => {
+test('without a worker, a process is ok until Kalends is stopped', () => {
   expect(unstarted(false)).toMatchObject({ ok: true, live: true, reasons: [] })
   expect(unstarted(true)).toMatchObject({ ok: false, live: true, reasons: [{ code: 'stopped' }] })
 })

@@ -94,7 +94,7 @@ function alone({
   return { membership, beat, oneLease, repaired, asked, pass }
 }
 
-it('a lease has a few heartbeats and one full sweep', async () => {
+it('in each lease, there are a few heartbeats and one full sweep', async () => {
   const { beat, oneLease, repaired } = alone()
   await beat()
   for (let leases = 1; leases <= 7; leases += 1) {
@@ -112,7 +112,7 @@ it('while full sweeps take a long time, four of five sweeps are quick', async ()
   }
 })
 
-it('a full sweep finds schedules whose slots only a wrong clock explains, and forgets repaired schedules', async () => {
+it('a full sweep finds schedules whose slots only a wrong clock can explain, and forgets repaired schedules', async () => {
   const asked: number[] = []
   const lastSlot = new Date('2098-01-01')
   let isRepaired = false
@@ -148,7 +148,7 @@ it('an orphan whose outcome the database rejects does not block other orphans', 
     end: { kind: 'lost', error: 'gone' },
     policy: DEFAULT_POLICY,
   })
-  // More than one batch of rejected orphans before a valid one.
+  // More rejected orphans than fit into one batch, followed by a valid orphan.
   const bad = Array.from({ length: 250 }, (_, number) => `bad${number}`)
   let orphans = ['a', ...bad, 'c'].map(orphan)
   const errors: string[] = []
@@ -203,8 +203,8 @@ const settledAs = ({ fence: { id } }: UnsettledAttempt): SettledAttempt => ({
   promoted: null,
 })
 
-describe('a worker never treats other workers as lost because of its own delays', () => {
-  it('trusts its own id after a heartbeat only until others may evict it', async () => {
+describe('the delays of a worker never make it treat other workers as lost', () => {
+  it('after a heartbeat, trusts its own id only until others may evict the worker', async () => {
     const { membership, pass } = alone()
     expect(membership.id()).toBeNull()
     await membership.beat()
@@ -355,7 +355,7 @@ describe('a worker that is cut off from the database', () => {
   const never = () => new Promise<never>(() => {})
   const after = (ms: number) => new Promise<Heartbeat>((resolve) => setTimeout(() => resolve('written'), ms))
 
-  it('gives up its jobs before others may evict it, while a heartbeat hangs [R8]', async () => {
+  it('while a heartbeat hangs, gives up its jobs before others may evict it [R8]', async () => {
     const { cutOff, id } = await beating((number) =>
       number === 1 ? Promise.resolve<Heartbeat>('written') : never(),
     )
@@ -378,7 +378,7 @@ describe('a worker that is cut off from the database', () => {
     expect(cutOff.map(({ ms }) => ms)).toEqual([DEAD_AFTER_MS])
   })
 
-  it('counts from the time the last heartbeat was sent, not from its response', async () => {
+  it('counts from the time when the last heartbeat was sent, not from the response to it', async () => {
     const { cutOff } = await beating((number) => (number === 1 ? after(5000) : never()))
     await vi.advanceTimersByTimeAsync(LEASE_MS)
     expect(cutOff.map(({ ms }) => ms)).toEqual([DEAD_AFTER_MS])

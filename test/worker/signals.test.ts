@@ -53,7 +53,7 @@ it('the first signal stops the worker and then has its default effect', async ()
   expect(exit).not.toHaveBeenCalled()
 })
 
-it('process 1, which signals do not end, exits by itself', async () => {
+it('process 1, which signals do not terminate, exits by itself', async () => {
   vi.spyOn(process, 'pid', 'get').mockReturnValue(1)
   const rejected = vi.fn<(error: unknown) => void>()
   process.once('unhandledRejection', rejected)
@@ -78,7 +78,7 @@ it('if the application has a handler, that handler decides how the process ends'
   expect(kill).not.toHaveBeenCalled()
 })
 
-it('the same applies to a `once` handler, although it is removed before the stop ends', async () => {
+it('a `once` handler of the application also decides how the process ends, although it is removed before the stop ends', async () => {
   const { stopped } = stoppable()
   const own = vi.fn<() => void>()
   process.once('SIGTERM', own)

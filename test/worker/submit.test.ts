@@ -63,7 +63,7 @@ async function started(
   })
   await worker.start()
   onTestFinished(() => worker.stop(0))
-  // Jobs start with their submission only if the worker knows that its queue is empty.
+  // Jobs are started on submission only if the worker knows that its queue is empty.
   await isEmpty
   await new Promise(setImmediate)
   const settings = { ...DEFAULT_SETTINGS, task: 'task', timer: 'yearly', args: '{}' }
@@ -73,7 +73,7 @@ async function started(
   return { runs, errors }
 }
 
-it('a submission that fails gives its capacity back', async () => {
+it('a failed submission gives its capacity back', async () => {
   const failures = [new Error('first'), new Error('second')]
   const { runs } = await started(
     (store) =>
@@ -87,7 +87,7 @@ it('a submission that fails gives its capacity back', async () => {
   expect(runs).toEqual(['s'])
 })
 
-it('jobs that start with their submission still run if the submission cannot be reported', async () => {
+it('jobs that are started on submission still run if the submission cannot be reported', async () => {
   const { runs, errors } = await started(
     (store) =>
       (...of) =>

@@ -120,7 +120,7 @@ it('after a job from another process, the watch polls every 100 ms until no such
   await watch.loop.stop()
 })
 
-it('the watch does not poll more often for jobs from this process, and only four times per second for a job that no worker can start', async () => {
+it('jobs submitted by this process do not make the watch poll more often, and a job that no worker can start makes it poll only four times per second', async () => {
   const own = watching([{}, { claimable: true }, {}], () => undefined)
   own.watch.loop.start()
   await vi.advanceTimersByTimeAsync(10)
