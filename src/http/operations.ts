@@ -70,14 +70,21 @@ export const operations: readonly Operation[] = [
   operation('countSchedules', 'GET', '/api/v1/counts/schedules', 'read', {
     summary: 'Count schedules by status',
     query: queries.ScheduleCountsQuery,
-    answers: { 200: { description: 'Counts. Without a filter, each is at most 10,000', schema: answers.ScheduleCounts } },
+    answers: {
+      200: {
+        description: 'Counts. Without a filter, each is at most 10,000',
+        schema: answers.ScheduleCounts,
+      },
+    },
     run: async ({ query, reach }) => ok(await reach.schedules.count(query)),
   }),
   operation('countJobs', 'GET', '/api/v1/counts/jobs', 'read', {
     summary: 'Count jobs by state',
     description: 'With a filter, at most the newest 100,000 jobs are counted.',
     query: queries.JobCountsQuery,
-    answers: { 200: { description: 'Counts. Without a filter, each is at most 10,000', schema: answers.JobCounts } },
+    answers: {
+      200: { description: 'Counts. Without a filter, each is at most 10,000', schema: answers.JobCounts },
+    },
     run: async (call) => {
       checkSearch(call.query, call)
       return ok(await call.reach.jobs.count(call.query))

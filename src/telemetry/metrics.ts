@@ -35,7 +35,11 @@ export function collectMetrics(
     'task',
     'state',
   ])
-  const errors = counter('errors_total', 'Errors of loops and schedules, which are retried, and dropped log lines', ['where'])
+  const errors = counter(
+    'errors_total',
+    'Errors of loops and schedules, which are retried, and dropped log lines',
+    ['where'],
+  )
   const lost = counter('workers_lost_total', 'Workers that this worker found dead', [])
   const lateness = histogram('start_lateness_seconds', 'Time from the slot to the start of the first attempt')
   const duration = histogram('attempt_seconds', 'Duration of attempts')
