@@ -85,7 +85,7 @@ export function text(at: Date): string {
   return at.toISOString().replace('T', ' ').replace('Z', '')
 }
 
-/** SQL for the text of the instant n seconds later, with milliseconds. For MariaDB and MySQL. */
+/** SQL for the text of the instant `from + n` seconds after `at`, with milliseconds. For MariaDB and MySQL. */
 function laterBy(at: Date, from: number): string {
   return `CAST(TIMESTAMPADD(SECOND, ${from} + n, CAST('${text(at)}' AS DATETIME(3))) AS CHAR)`
 }

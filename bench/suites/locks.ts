@@ -36,7 +36,7 @@ export const locksSuite: Suite = {
     const work = 'time without a run on other workers'
     const subjects = (['MariaDB', 'MySQL'] as const).map((kind) => ({ name: `Kalends on ${kind}`, kind }))
     const notes = [
-      `Two workers with a lease of ${leaseMs / 1000} s, each with ${SCHEDULES} schedules that run every second. An open transaction locks the row of one worker, a schedule and a running job of the other worker, a log line and an attempt. The figures are the longest times between two runs of the other worker.`,
+      `Two workers with a lease of ${leaseMs / 1000} s, each with ${SCHEDULES} schedules that run every second. An open transaction locks the row of one worker, a schedule and a running job of the other worker, a log line and an attempt. Each figure is the longest time between two consecutive runs of the other worker.`,
     ]
     const mysql = await bench.servers.get('MySQL')
     if ('missing' in mysql) {

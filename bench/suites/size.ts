@@ -92,7 +92,7 @@ async function measure(bench: Bench, database: BenchDatabase): Promise<Findings>
       ),
     ],
     notes: [
-      `A pass: ${DUE} schedules fire each second; measured from the start of that second until the last of their jobs is written. InnoDB's buffer pool has its default size.`,
+      `In a pass, ${DUE} schedules fire at the start of the same second. The figure is the time from then until the last of their jobs is written. InnoDB's buffer pool has its default size.`,
     ],
   }
 }

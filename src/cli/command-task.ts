@@ -46,8 +46,8 @@ const schema = z
       shell: text.exactOptional(),
       shellPath: text.exactOptional(),
       /**
-       * The whole environment of the program, except PATH, HOME, SHELL, LOGNAME and USER. The errors of a record
-       * schema would contain the keys.
+       * The whole environment of the program, except PATH, HOME, SHELL, LOGNAME and USER. This is not a
+       * record schema, because its errors would contain the names of the variables.
        */
       env: z
         .custom<Record<string, string>>(isEnvironment, 'must be an object of strings without NUL')

@@ -183,6 +183,6 @@ export class Journal {
   }
 
   #drop(what: string, cause: unknown): void {
-    this.#onDropped(new Error(`The database rejected ${what}; it is dropped`, { cause }))
+    this.#onDropped(new Error(`Dropped ${what}, because the database rejected the write`, { cause }))
   }
 }

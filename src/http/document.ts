@@ -13,7 +13,7 @@ const PROBLEMS: Readonly<Record<string, string>> = {
   '403':
     'The role, the scope, its tasks or the application does not allow the request, or a page on another site sent it',
   '404': 'The row does not exist, or belongs to another owner',
-  '409': 'The request conflicts with the current state, such as a job that has not finished',
+  '409': 'The request conflicts with the current state: for example, a job has not finished',
   '413': 'The body is too large',
   '415': 'The body is not JSON',
   '422': 'A field is invalid',

@@ -26,7 +26,7 @@ export function schemaFindings({ pending, missing, engines, version }: SchemaDri
     })),
     ...findings('schema', named(pending.length > 0 ? [] : missing), () => ({
       problem: `the tables were changed outside of Kalends; missing: ${missing.slice(0, MAX_SUBJECTS).join(', ')}`,
-      fix: 'restore them from drizzle/ of this package, or from a backup; migrations do not run twice',
+      fix: "restore them from the SQL files in this package's folder drizzle/, or from a backup; `kalends migrate` does not run a migration twice",
     })),
     ...findingsOfEach(
       'schema',

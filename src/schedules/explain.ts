@@ -151,7 +151,8 @@ function aboutTask({ schedule, open, handledTasks }: Evidence): string[] {
 function aboutLastRun({ schedule, open }: Evidence): string[] {
   const { status, lastFinishedAt, lastError, lastSlot } = schedule
   if (lastFinishedAt === null) return lastSlot === null && open.length === 0 ? ['It has not run yet.'] : []
-  // If the run is being retried, the line about its job already shows the error. An invalid timer has its own error.
+  // If the run is being retried, the line about its job already shows the error. If the timer is
+  // invalid, `lastError` is the timer's error, which the line about the status shows.
   const isElsewhere = status === 'invalid' || open.some(({ error }) => error !== null)
   const outcome =
     lastError === null ? ' with success' : isElsewhere ? '' : ` with a failure: ${reasonIn(lastError)}`

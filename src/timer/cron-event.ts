@@ -49,7 +49,7 @@ export function insteadOf(words: readonly string[], suffix: string): Instead {
   }
   const fields = fieldsOf(words)
   if (fields === null) return NOTHING
-  // In Quartz and similar dialects, which write ? or seven fields, 1 is Sunday; in all others it is Monday. A missing
+  // In Quartz and similar dialects, which use ? or seven fields, 1 is Sunday; in all others it is Monday. A missing
   // suggestion is better than a wrong one.
   if ((words.includes('?') || words.length === 7) && /\d/u.test(fields.weekday.replace(/[#/].*$/u, '')))
     return NOTHING

@@ -13,6 +13,6 @@ export function save(key: string, value: string, area: Area = 'localStorage'): v
   try {
     window[area].setItem(key, value)
   } catch {
-    // The choice lasts until the page is closed.
+    // The choice then lasts only until the page is closed.
   }
 }

@@ -76,7 +76,7 @@ export function reporterOf(logger: Logger, events: Emitter<KalendsEvents>, redac
     },
 
     onDead(worker: string): void {
-      logger.warn({ worker }, 'A worker is dead; its work is taken over')
+      logger.warn({ worker }, 'A worker is dead; its work is being taken over')
       events.emit('workerLost', () => ({ worker }))
     },
 

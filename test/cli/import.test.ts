@@ -336,12 +336,9 @@ Environment="A=\;"`,
     ['Type=simple\nExecStart=/bin/a\nExecStart=/bin/b', 'has several commands in ExecStart='],
     ['Type=exec\nExecStart=/bin/a ; /bin/b', 'has several commands in ExecStart='],
     ['ExecStart=/bin/a ; /bin/b "c', 'are not closed'],
-    ['ExecStart=/bin/a\nWorkingDirectory=a', 'WorkingDirectory=a is not an absolute path'],
-    ['ExecStart=/bin/a\nWorkingDirectory=/a/../b', 'WorkingDirectory=/a/../b is not an absolute path'],
-    [
-      'ExecStart=/bin/a\nWorkingDirectory=a\nWorkingDirectory=/b',
-      'WorkingDirectory=a is not an absolute path',
-    ],
+    ['ExecStart=/bin/a\nWorkingDirectory=a', 'WorkingDirectory=a is relative'],
+    ['ExecStart=/bin/a\nWorkingDirectory=/a/../b', "WorkingDirectory=/a/../b is relative or contains '..'"],
+    ['ExecStart=/bin/a\nWorkingDirectory=a\nWorkingDirectory=/b', 'WorkingDirectory=a is relative'],
   ])('%j is rejected: %s', (text, why) => {
     expect(() => service(text)).toThrow(why)
   })

@@ -424,7 +424,7 @@ eachDatabase((under) => {
     const id = await kalends.jobs.submit(odd)
     expect(await ended(kalends, id)).toMatchObject({ state: 'success' })
     expect((await kalends.jobs.logs(id)).map(({ message }) => message)).toEqual(['one', 'three'])
-    const message = `The database rejected a log line of the job '${id}'; it is dropped`
+    const message = `Dropped a log line of the job '${id}', because the database rejected the write`
     // It is not retried.
     expect(messages().filter((text) => text.startsWith('error'))).toEqual([`error: ${message}`])
     expect(errors).toMatchObject([{ where: 'journal', error: { message } }])

@@ -393,8 +393,8 @@ describe('the journal', () => {
     expect(lines).toEqual(['one', 'three'])
     expect(progress).toEqual(['one one', 'three three'])
     expect(dropped.toSorted()).toEqual([
-      "The database rejected a log line of the job 'j'; it is dropped",
-      "The database rejected progress of the job 'bad'; it is dropped",
+      "Dropped a log line of the job 'j', because the database rejected the write",
+      "Dropped progress of the job 'bad', because the database rejected the write",
     ])
     expect(errors).toEqual([])
   })
@@ -474,7 +474,7 @@ describe('messages whose secrets become known later', () => {
     journal.replace('j', replacements)
     await pass()
     expect(dropped).toEqual([
-      "The database rejected the log lines of the job 'j' without the secrets of its result; it is dropped",
+      "Dropped the log lines of the job 'j' without the secrets of its result, because the database rejected the write",
     ])
     expect(journal.hasUnwritten('j')).toBe(false)
   })

@@ -36,7 +36,7 @@ async function passed(kalends: Kalends): Promise<Health | null> {
 }
 
 eachDatabase((under) => {
-  it('many workers submit each occurrence once [S3, L1]', async () => {
+  it('each occurrence is submitted exactly once, however many workers there are [S3, L1]', async () => {
     const { open, database } = await scene(under)
     const workers = await Promise.all(['a', 'b', 'c'].map((worker) => open({ worker })))
     const runs = new Map<string, number>()

@@ -15,7 +15,7 @@ test('the shift is at least 0 and less than the jitter', () => {
   expect(jitterShiftMs('report', 0)).toBe(0)
 })
 
-test('a thousand schedules with the same timer are spread over the jitter', () => {
+test('a thousand schedules with the same timer are spread over the whole jitter', () => {
   for (let from = 0; from < 60_000; from += 6000) {
     const share = shifts.filter((ms) => ms >= from && ms < from + 6000).length
     expect(share, `from ${from} ms`).toBeGreaterThan(60)

@@ -175,7 +175,7 @@ describe('JSON to store', () => {
       expect(JSON.parse(jsonText('args', value))).toBe(value)
   })
 
-  test('contains a replacement for each lone surrogate on request, so that finished work does not fail', () => {
+  test('lone surrogates are replaced if the caller asks for it, so that a result does not fail a finished run', () => {
     const stored = jsonText('result', ['\ud83da', 'b\udead\udead', 'c'], { loneSurrogates: 'replace' })
     expect(JSON.parse(stored)).toEqual(['\ufffda', 'b\ufffd\ufffd', 'c'])
   })

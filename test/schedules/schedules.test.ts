@@ -76,7 +76,7 @@ eachDatabase((under) => {
     expect(plain.id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7/)
   })
 
-  it('create with an id in use is a conflict that names the id and changes nothing', async () => {
+  it('creating a schedule with an id that is in use changes nothing, and throws a conflict that names the id', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const before = await kalends.schedules.create({ id: 'a', task: cleanup, timer: 'daily' })

@@ -309,7 +309,9 @@ async function ask(url: string, sql: string, params: readonly unknown[] = []): P
   }
 }
 
-/** Rethrows an error unless another try can succeed because a node was down or cut off, or transactions conflicted. */
+/**
+ * Rethrows an error unless its cause is temporary: a node that was down or cut off, or transactions that conflicted.
+ */
 function rethrowLasting(error: unknown): null {
   const number = error instanceof Error && 'errno' in error ? Number(error.errno) : 0
   if (number >= 1000 && ![1047, 1180, 1205, 1213, 2013, 1053].includes(number)) throw error

@@ -412,7 +412,7 @@ describe('rows that the operation selects itself', () => {
     expect(ids(of.leftOut()).toSorted()).toEqual(['a', 'bad'])
   })
 
-  it('a connection that is lost after a partial write is reported, because the written rows are unknown', async () => {
+  it('a connection that is lost after a partial write is reported, because it is unknown which rows were written', async () => {
     const { locked, lost, written, write, pass } = finding()
     locked.add('a')
     lost.add('c')

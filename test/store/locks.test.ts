@@ -222,7 +222,7 @@ onEachStore((under) => {
       expect(await evict('locked/1')).toBe('evicted')
     })
 
-    it('an open transaction on a schedule or a job delays only its repair by the sweep', async () => {
+    it('an open transaction on a schedule or a job delays only the repair of that row by the sweep', async () => {
       await planned(under, 'waits', null, { idle: 'awaiting-finish' })
       await planned(under, 'unblocks', null, { idle: 'done' })
       await planned(under, 'free', null, { idle: 'awaiting-finish' })

@@ -106,7 +106,7 @@ onEachStore((under) => {
     }
   })
 
-  it('a migration that was applied but not completely recorded is continued', async () => {
+  it('a migration that was applied but only partly recorded is completed', async () => {
     const database = await under.bare()
     await migrateDatabase(database.url)
     await database.query("DELETE FROM kalends_migration WHERE name >= '0000_first/3'")

@@ -131,7 +131,7 @@ onEachStore((under) => {
     },
   )
 
-  it.skipIf(!server)('options of the driver in the URL have no effect', async () => {
+  it.skipIf(!server)('driver options in the URL have no effect', async () => {
     const store = await openStore(under.url + OPTIONS)
     under.afterwards(() => store.close())
     await roundTrip(store)

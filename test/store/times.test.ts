@@ -207,7 +207,7 @@ onEachStore((under) => {
     }
   })
 
-  it('a job that was finished in SQL is listed by its finish time, whatever the precision of that time', async () => {
+  it('a job that was finished in SQL is found by its finish time, whatever the precision of that time', async () => {
     await job(under, 'early', { state: 'cancelled', finished: '2026-11-24 08:59:59.999' })
     await job(under, 'whole', { state: 'cancelled', finished: '2026-11-24 09:00:00.5' })
     await job(under, 'late', { state: 'cancelled', finished: '2026-11-24 10:00:00' })

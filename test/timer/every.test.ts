@@ -45,7 +45,7 @@ describe('a time span', () => {
 })
 
 describe('every <span>', () => {
-  test('an `every` timer elapses one span after its creation, and then in fixed slots [T4]', () => {
+  test('an `every` timer elapses one span after the creation of its schedule, and then at fixed intervals [T4]', () => {
     const slots = timer('every 5min').elapses(CREATED)
     expect(slots.next(new Date('2000-01-01'))).toEqual(new Date('2026-03-27T09:05:07.250Z'))
     expect(slots.next(CREATED)).toEqual(new Date('2026-03-27T09:05:07.250Z'))

@@ -23,7 +23,7 @@ const ARGS = [
 /** The browser's pages, and how to close it. */
 export interface TestBrowser {
   readonly browser: Browser
-  /** A page with its own session, as in another user's browser. Its errors fail the tests that check `errors`. */
+  /** A page with its own session, as in another user's browser. Its errors are added to `errors`, which many tests check. */
   readonly page: (options?: BrowserContextOptions) => Promise<Page>
   /** Errors in pages: exceptions, and violations of the page's policy. */
   readonly errors: readonly string[]

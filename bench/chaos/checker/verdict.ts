@@ -20,7 +20,7 @@ export const RULES = [
   'mark',
   /** A counter or a last_… column of a schedule contradicts its jobs. */
   'counter',
-  /** A job does not match its schedule at the time of submission. */
+  /** A job does not match its schedule as it was at submission. */
   'copy',
   /** The stored attempts of a job do not match its claims. */
   'attempt',

@@ -1,4 +1,4 @@
-/** Deadlocks that servers have counted across restarts, minus deliberate ones. */
+/** The deadlocks counted by all servers, summed across their restarts, minus deliberate ones. */
 import type { Access } from './access.ts'
 import type { RowText } from '../record.ts'
 

@@ -130,7 +130,7 @@ function folderOf(text: string, home: string | null): string | null {
   if (path.startsWith('/') && !path.split('/').includes('..')) return path
   if (path !== text) throw new IgnoredValue(text)
   throw new Refusal(
-    `WorkingDirectory=${text} is not an absolute path without '..', so systemd does not start it`,
+    `WorkingDirectory=${text} is relative or contains '..', so systemd does not start the service`,
   )
 }
 

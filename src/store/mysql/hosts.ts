@@ -94,7 +94,7 @@ function withPort(name: string): string {
   return /:\d+$/.test(name) ? name.toLowerCase() : `${name.toLowerCase()}:3306`
 }
 
-/** The driver decodes the user, password and database name, and would fail with a different kind of error. */
+/** Whether the driver can decode the user, password and database name. If not, its error would be of another kind. */
 function decodes(url: string): boolean {
   const { username, password, pathname } = new URL(url)
   try {

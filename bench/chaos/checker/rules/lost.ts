@@ -21,7 +21,9 @@ export function lost(evidence: Evidence): Violation[] {
       text: `${text}${editsAround(schedule, at)}`,
     })
     if (schedule.segments.length === 0)
-      return schedule.jobs.map((job) => tell('lost', `of a schedule that never existed: ${jobText(job)}`, 0))
+      return schedule.jobs.map((job) =>
+        tell('lost', `${jobText(job)} belongs to a schedule that never existed`, 0),
+      )
     if (isOfTwoVersions(schedule.id))
       return versionFaults(schedule).map(({ text, at }) => tell('lost', text, at))
     return schedule.segments.flatMap((segment) =>

@@ -1810,7 +1810,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The request conflicts with the current state, such as a job that has not finished */
+            /** @description The request conflicts with the current state: for example, a job has not finished */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -1913,7 +1913,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The request conflicts with the current state, such as a job that has not finished */
+            /** @description The request conflicts with the current state: for example, a job has not finished */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -2125,7 +2125,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The request conflicts with the current state, such as a job that has not finished */
+            /** @description The request conflicts with the current state: for example, a job has not finished */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -2236,7 +2236,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The request conflicts with the current state, such as a job that has not finished */
+            /** @description The request conflicts with the current state: for example, a job has not finished */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -2335,7 +2335,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The request conflicts with the current state, such as a job that has not finished */
+            /** @description The request conflicts with the current state: for example, a job has not finished */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -2452,7 +2452,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The request conflicts with the current state, such as a job that has not finished */
+            /** @description The request conflicts with the current state: for example, a job has not finished */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -2565,7 +2565,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The request conflicts with the current state, such as a job that has not finished */
+            /** @description The request conflicts with the current state: for example, a job has not finished */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -2660,7 +2660,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The request conflicts with the current state, such as a job that has not finished */
+            /** @description The request conflicts with the current state: for example, a job has not finished */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -2759,7 +2759,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The request conflicts with the current state, such as a job that has not finished */
+            /** @description The request conflicts with the current state: for example, a job has not finished */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -3233,7 +3233,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The request conflicts with the current state, such as a job that has not finished */
+            /** @description The request conflicts with the current state: for example, a job has not finished */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -3607,7 +3607,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The request conflicts with the current state, such as a job that has not finished */
+            /** @description The request conflicts with the current state: for example, a job has not finished */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -3694,7 +3694,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The request conflicts with the current state, such as a job that has not finished */
+            /** @description The request conflicts with the current state: for example, a job has not finished */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -3807,7 +3807,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The request conflicts with the current state, such as a job that has not finished */
+            /** @description The request conflicts with the current state: for example, a job has not finished */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -3894,7 +3894,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The request conflicts with the current state, such as a job that has not finished */
+            /** @description The request conflicts with the current state: for example, a job has not finished */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -4073,7 +4073,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The request conflicts with the current state, such as a job that has not finished */
+            /** @description The request conflicts with the current state: for example, a job has not finished */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -4178,7 +4178,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The request conflicts with the current state, such as a job that has not finished */
+            /** @description The request conflicts with the current state: for example, a job has not finished */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -4290,7 +4290,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The request conflicts with the current state, such as a job that has not finished */
+            /** @description The request conflicts with the current state: for example, a job has not finished */
             409: {
                 headers: {
                     [name: string]: unknown;
