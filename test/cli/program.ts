@@ -45,7 +45,8 @@ export async function temporaryFolder(): Promise<string> {
  */
 export function start(script: string, args: readonly string[], options: RunOptions): Program {
   const file = join(root, script)
-  if (!existsSync(file)) throw new Error(`${script} is not built: run npm run build`)
+  if (!existsSync(file))
+    throw new Error(`${script} is not built: run npm run build and npm run build:examples`)
   const { KALENDS_DATABASE: _, ...env } = process.env
   const child = spawn(process.execPath, [file, ...args], {
     cwd: options.cwd,

@@ -246,7 +246,7 @@ onEachStore((under) => {
       expect(await claim()).toMatchObject([{ id: 'retry', attempt: 2 }])
     })
 
-    it('is released when its freeze is ended or edited in SQL, unless another freeze holds it', async () => {
+    it('is released when its freeze is ended, or is edited or deleted in SQL, unless another freeze holds it', async () => {
       await job(under, 'one')
       await job(under, 'two', { task: 'other' })
       const { id } = await freeze({})
@@ -257,6 +257,12 @@ onEachStore((under) => {
       await under.query("UPDATE schedule_freeze SET task = 'third'")
       await under.store.scheduling.sweep(WORKER, LEASE_MS, 'everything')
       expect(await claimed()).toEqual(['two'])
+      await job(under, 'three')
+      await freeze({})
+      expect(await claimed()).toEqual([])
+      await under.query('DELETE FROM schedule_freeze')
+      await under.store.scheduling.sweep(WORKER, LEASE_MS, 'everything')
+      expect(await claimed()).toEqual(['three'])
     })
 
     it('is released by a sweep if the deletion of the last freeze did not release it', async () => {

@@ -55,8 +55,7 @@ function runsOnce({ runs, jobs, jobEdits, record }: Evidence): Violation[] {
     violations.push(...attemptsOnce(id, first.schedule, lines, isReleased))
     const job = jobs.get(id)
     const ended = job?.state === 'success' ? lastEnd(lines, job.attempt) : undefined
-    const late =
-      ended && lines.find(({ event, mono }) => event === 'start' && mono > ended.mono + AFTER_END_MS)
+    const late = ended && lines.find(({ event, mono }) => event === 'start' && mono > ended.mono)
     if (job !== undefined && late !== undefined)
       violations.push({
         rule: 'doubled',
@@ -68,11 +67,9 @@ function runsOnce({ runs, jobs, jobEdits, record }: Evidence): Violation[] {
 }
 
 /**
- * How long after the end of the successful attempt another attempt may start. Ends of earlier attempts do not count: a
- * worker that is lost before it writes the outcome has logged the end, but the job runs again.
+ * Ends of earlier attempts do not count: a worker that is lost before it writes the outcome has logged the end, but the
+ * job runs again.
  */
-const AFTER_END_MS = 0
-
 function lastEnd(lines: readonly RunLine[], attempt: number): RunLine | undefined {
   return lines.findLast((line) => line.event === 'end' && line.attempt === attempt)
 }
