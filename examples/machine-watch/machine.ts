@@ -40,7 +40,7 @@ async function availableMemory(): Promise<number> {
   return kilobytes === undefined ? freemem() : Number(kilobytes) * 1024
 }
 
-/** One mount point for each physical disk of a Linux machine; on other systems, the root of the working directory. */
+/** One mount point for each physical disk of a Linux machine; on other systems, the root of the current drive. */
 async function mounts(): Promise<string[]> {
   const table = await readFile('/proc/self/mounts', 'utf8').catch(() => null)
   if (table === null) return [parse(process.cwd()).root]

@@ -58,7 +58,7 @@ const EXACT = 'CHARACTER SET utf8mb4 COLLATE {exact}'
 function text<Value extends string = string>(column: string, most: number) {
   return customType<{ data: Value }>({ dataType: () => `varchar(${most}) ${EXACT}` })(column)
 }
-/** ASCII keeps index keys small. Servers ignore trailing blanks in comparisons, so CHECKs reject ids with any. */
+/** ASCII keeps index keys small. Servers ignore an id's trailing blanks in comparisons, so CHECKs reject such an id. */
 const jobId = (column: string) =>
   customType<{ data: string }>({
     dataType: () => `varchar(${NAME_LIMIT}) CHARACTER SET ascii COLLATE ascii_bin`,

@@ -131,8 +131,8 @@ const time: Check = (column) => timeCondition(column, false)
 const sortedTime: Check = (column) => timeCondition(column, true)
 
 /**
- * `YYYY-MM-DD HH:MM:SS`, optionally with a dot and up to three digits, `T` instead of the space, and `Z` or `±HH:MM`; of
- * these, the sorted form allows only the dot and digits. SQLite's own functions also accept other forms, such as a
+ * `YYYY-MM-DD HH:MM:SS`, optionally with a dot and up to three digits, `T` instead of the space, and `Z` or `±HH:MM`;
+ * of these, the sorted form allows only the dot and digits. SQLite's own functions also accept other forms, such as a
  * Julian day, and 30 February; the modifier makes all versions turn 30 February into 2 March. Kalends' own form is
  * checked first, because each function call takes time.
  */

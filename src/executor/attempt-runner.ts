@@ -85,7 +85,7 @@ export class AttemptRunner {
 
   /**
    * @param own  how the handler ended, or null if it is still running and is abandoned
-   * @returns null if the job no longer belongs to this worker, so that nothing may be written
+   * @returns null if the job no longer belongs to this worker; nothing may then be written
    */
   end(own: AttemptEnd | null): AttemptEnd | null {
     this.#isOver = true
