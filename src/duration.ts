@@ -10,7 +10,7 @@ const DAY = 24 * HOUR
 const MONTH = 30.4375 * DAY
 const YEAR = 365.25 * DAY
 
-/** The units of spans, largest first. Months and years are not used because their lengths vary. */
+/** The units of spans, largest first. Months and years are not used, because their lengths vary. */
 const UNITS: readonly (readonly [milliseconds: number, unit: string, word: string])[] = [
   [7 * DAY, 'w', 'week'],
   [DAY, 'd', 'day'],

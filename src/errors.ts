@@ -57,7 +57,7 @@ export function missing(kind: 'schedule' | 'job' | 'freeze', id: string): never 
   throw new NotFoundError(kind, id)
 }
 
-/** The request conflicts with the current state, such as an id that is in use or an unfinished run. */
+/** The request conflicts with the current state; for example, an id is in use or a run is unfinished. */
 export class ConflictError extends KalendsError {
   readonly code = 'KALENDS_CONFLICT'
   /** The conflicting job, if any. */
@@ -259,8 +259,8 @@ export function logTextForOwner(text: string): string {
 }
 
 /**
- * Writes `[path]` in place of each word that contains a slash or backslash, and of any text that may belong to a path
- * with spaces.
+ * Writes `[path]` in place of each word that contains a slash or backslash and is not a web URL, and of any text that
+ * may belong to a path with spaces.
  */
 function lineForOwner(line: string): string {
   const text = line.replace(LOST_WORKER, '$1 ')

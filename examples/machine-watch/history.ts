@@ -64,7 +64,7 @@ export class History {
     )
   }
 
-  /** You can read Kalends' tables like any others. Their instants are text in UTC. */
+  /** You can read Kalends' tables like any others. Their times are in UTC and can be compared with text. */
   runsBetween(from: Date, to: Date): Promise<Runs[]> {
     return this.#database.rows<Runs>(
       'SELECT task, state, COUNT(*) AS runs FROM job WHERE finished > ? AND finished <= ? GROUP BY task, state ORDER BY task, state',

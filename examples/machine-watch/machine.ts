@@ -33,14 +33,14 @@ export async function measureDisks(): Promise<Measurement[]> {
   return disks
 }
 
-/** Free memory plus reclaimable caches, which freemem() counts as used. */
+/** Free memory, including reclaimable caches where the system reports them. */
 async function availableMemory(): Promise<number> {
   const text = await readFile('/proc/meminfo', 'utf8').catch(() => '')
   const kilobytes = /^MemAvailable:\s+(\d+)/m.exec(text)?.[1]
   return kilobytes === undefined ? freemem() : Number(kilobytes) * 1024
 }
 
-/** The physical disks of a Linux machine, each once; on other systems, the disk of the working directory. */
+/** One mount point for each physical disk of a Linux machine; on other systems, the root of the current drive. */
 async function mounts(): Promise<string[]> {
   const table = await readFile('/proc/self/mounts', 'utf8').catch(() => null)
   if (table === null) return [parse(process.cwd()).root]

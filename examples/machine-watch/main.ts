@@ -93,7 +93,7 @@ async function hasDigests(folder: string): Promise<boolean> {
   return files.some((file) => file.endsWith('.md'))
 }
 
-/** The first signal requests a clean stop; a later one exits at once, except the copy of Ctrl-C that npm forwards. */
+/** The first signal requests a clean stop; a later one ends the process at once, unless it is npm's copy of Ctrl-C. */
 function stopSignal(): Promise<void> {
   return new Promise((resolve) => {
     let first = Infinity

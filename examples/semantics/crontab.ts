@@ -3,8 +3,8 @@
  *
  * The design: expressions have five fields with numbers, lists, ranges and stars, as POSIX defines them, and nothing
  * else. Other syntax is rejected at once, with a suggestion. The code overrides the database, and every difference is
- * logged. After an outage, a schedule runs once, no matter how many runs it missed. A new schedule runs at its first
- * start only if the current minute matches.
+ * logged. After an outage, a schedule runs once, no matter how many runs it missed. A new schedule runs at once only if
+ * the current minute matches.
  *
  * In Kalends: `cron! …`, `declare`, `catchUp` 1 (the default), `firstRun: 'if-due'`.
  *

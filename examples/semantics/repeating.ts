@@ -2,9 +2,9 @@
  * A self-rescheduling interval.
  *
  * The design: when a run ends, the next one is scheduled an interval later, so runs never overlap. A task may be
- * limited to a number of runs and is done after the last run. A failed run is retried after 60, 120, 240, 480 and then
- * every 600 seconds. If all retries fail, the task is dead and stores the error. People can pause and resume it, and
- * reset it when it is done or dead.
+ * limited to a number of runs and is done after the last run. A failed run is retried after 60, 120, 240 and 480
+ * seconds, then every 600 seconds. If all retries fail, the task is dead and stores the error. People can pause and
+ * resume it, and reset it when it is done or dead.
  *
  * In Kalends: `every … after finish`, `maxRuns`, `retries`, `onExhausted: 'stop'`, and the calls `pause`, `resume` and
  * `reset`.

@@ -16,7 +16,7 @@ export class FieldSet {
     })
   }
 
-  /** The nearest value, or NONE. It is calculated, because a list of seconds may contain millions of values. */
+  /** The nearest value, or NONE. Calculated, not searched for: a list of seconds may contain millions of values. */
   nearest(x: number, direction: Direction): number {
     let nearest = NONE
     for (const { start, last, step } of this.#items) {

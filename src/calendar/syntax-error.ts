@@ -4,7 +4,7 @@ import type { Reader } from './reader.ts'
 import { SHORTHANDS } from './shorthand.ts'
 
 /**
- * Reports a mistake that concerns the whole text (a cron line, stray blanks) instead of its first symptom.
+ * If a mistake concerns the whole text (a cron line, stray blanks), reports that mistake instead of its first symptom.
  *
  * @param place  the offset of the invalid piece, and its end; default: the next blank
  */

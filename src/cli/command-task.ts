@@ -1,9 +1,9 @@
 /**
  * The task `command`, which exists only with `kalends start --allow-commands`: anyone with write access to the database
- * can then run programs as the worker's user.
+ * can then run programs, by default as the worker's user.
  *
  * A program does not inherit the worker's environment. This hides secrets from programs that print their environment,
- * but not from programs that search for them: running as the same user, they can read the worker's environment and
+ * but not from programs that search for them: if they run as the same user, they can read the worker's environment and
  * files. A timeout, a cancellation and the end of the grace period terminate the whole process group. If a program ends
  * on its own, processes that it leaves behind keep running. Their output is read and discarded, because without a
  * reader they would exit at their next write.
@@ -52,7 +52,7 @@ const schema = z
       env: z
         .custom<Record<string, string>>(isEnvironment, 'must be an object of strings without NUL')
         .exactOptional(),
-      /** Default: the home directory of the user that it runs as. */
+      /** Default: the home directory of the user that the program runs as. */
       cwd: text.exactOptional(),
       /** May also contain NUL. */
       stdin: z.string('must be a string').exactOptional(),

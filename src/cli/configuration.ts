@@ -55,7 +55,7 @@ export function configurationOf(flags: DatabaseFlags): Configuration {
   return { database, origin, tables: { tablePrefix, schema } }
 }
 
-/** @throws CommandError if the URL names a SQLite file that does not exist: SQLite would create it */
+/** @throws CommandError if the URL names a SQLite file that does not exist, because SQLite would create the file */
 export function existingDatabase(flags: DatabaseFlags): Configuration {
   const configuration = configurationOf(flags)
   const path = sqlitePath(configuration.database)

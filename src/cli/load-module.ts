@@ -53,7 +53,7 @@ function defaultOf(value: unknown): unknown {
   return typeof value === 'object' && value !== null ? Reflect.get(value, 'default') : undefined
 }
 
-/** Omits the name of a plain Error because it adds nothing. */
+/** Omits the name of a plain Error, because it adds nothing. */
 function textOf(thrown: unknown): string {
   return String(thrown).replace(/^Error: /, '')
 }

@@ -40,7 +40,7 @@ export function ownToken(database: string): Token {
   return keptToken(defaultFile(database), true)
 }
 
-/** Next to a SQLite file, because anyone who can read the database can read everything anyway. */
+/** For SQLite, next to the database file: anyone who can read that file can read everything anyway. */
 function defaultFile(database: string): string {
   const path = sqlitePath(database)
   if (path !== null) return `${resolve(path)}.token`

@@ -58,7 +58,7 @@ const EXACT = 'CHARACTER SET utf8mb4 COLLATE {exact}'
 function text<Value extends string = string>(column: string, most: number) {
   return customType<{ data: Value }>({ dataType: () => `varchar(${most}) ${EXACT}` })(column)
 }
-/** ASCII keeps index keys small. Servers ignore trailing blanks when they compare ids, so CHECKs reject them. */
+/** ASCII keeps index keys small. Servers ignore an id's trailing blanks in comparisons, so CHECKs reject such an id. */
 const jobId = (column: string) =>
   customType<{ data: string }>({
     dataType: () => `varchar(${NAME_LIMIT}) CHARACTER SET ascii COLLATE ascii_bin`,
@@ -207,8 +207,8 @@ export function tables({ prefix = '', schema }: MysqlTablesOptions = {}) {
       },
       (made) => [
         uniqueIndex(name('job_occurrence')).on(made.scheduleId, made.slot),
-        // Allows at most one running or waiting job (the others are blocked), unless overlap is `allow`; also finds the
-        // open jobs of a schedule.
+        // Allows each schedule at most one running or waiting job (the others are blocked), unless overlap is `allow`;
+        // also finds the open jobs of a schedule.
         uniqueIndex(name('job_open')).on(made.openKey, made.openTurn),
         // If this index included the key, MariaDB would not treat it as covering, and would scan all claimable jobs to
         // find the groups.

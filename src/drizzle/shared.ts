@@ -57,7 +57,7 @@ export const READY = "`state` = 'waiting' and `run_at` is null and `frozen_until
 /** `claim_task` of a job. Task names never begin with a blank; queue names do here. */
 export const claimTask = (queue: string) => `coalesce(${queue}, \`task\`)`
 
-/** `held_by`: empty while a freeze holds the job, or a blank and the time by which the external queue must report. */
+/** `held_by`: empty while a freeze holds the job; or a blank, then the time by which the external queue must report. */
 export const heldBy = (reportBy: string) =>
   `case \`state\` when 'external' then ${reportBy} when 'waiting' then case when \`frozen_until\` is not null then '' end end`
 

@@ -78,7 +78,7 @@ const normalised = (column: string) => `strftime('%Y-%m-%d %H:%M:%f', \`${column
 const DEFINITION = DEFINITION_PARTS.join(" || '|' || ")
 /** `planned_from` if neither the definition nor `nextrun` has changed since the last planning. */
 const PLANNED = `${DEFINITION} || '|' || coalesce(${normalised('nextrun')}, '')`
-/** SQLite accepts a BLOB as an id, but no statement would find it by text. So such a row is never due or claimed. */
+/** SQLite accepts a BLOB as an id, but statements compare ids with text, so such a row must never be due or claimed. */
 const FINDABLE = "typeof(`id`) = 'text'"
 const WAKE_AT = [
   `case when not ${FINDABLE} then null`,
@@ -131,10 +131,10 @@ const time: Check = (column) => timeCondition(column, false)
 const sortedTime: Check = (column) => timeCondition(column, true)
 
 /**
- * `YYYY-MM-DD HH:MM:SS`, with up to three digits after the dot, `T` instead of the space, and `Z` or `±HH:MM`; the
- * sorted form allows only the dot and its digits. SQLite's own functions also accept other forms, such as a Julian day,
- * and 30 February; the modifier makes all versions turn 30 February into 2 March. Kalends' own form is checked first,
- * because each function call takes time.
+ * `YYYY-MM-DD HH:MM:SS`, optionally with a dot and up to three digits, `T` instead of the space, and `Z` or `±HH:MM`;
+ * of these, the sorted form allows only the dot and digits. SQLite's own functions also accept other forms, such as a
+ * Julian day, and 30 February; the modifier makes all versions turn 30 February into 2 March. Kalends' own form is
+ * checked first, because each function call takes time.
  */
 function timeCondition(name: string, isSorted: boolean): string {
   const seconds = `substr(${name}, 1, 19)`

@@ -41,7 +41,7 @@ export class AttemptRunner {
   readonly #handled: HandledTask
   readonly #options: AttemptRunnerOptions
   readonly #values: AttemptValues
-  /** Why the signal was aborted, and whether the job was released, as by `release`. */
+  /** Why the signal was aborted, and whether by `release`. */
   #aborted: { readonly reason: AbortReason; readonly isReleased: boolean } | null = null
   /** Created when the handler asks for its signal. */
   #controller: AbortController | null = null
@@ -64,7 +64,7 @@ export class AttemptRunner {
   }
 
   /**
-   * Like `abort`, but the job goes back to the queue if this worker still holds it, and the attempt does not count,
+   * Like `abort`, but if this worker still holds the job, the job goes back to the queue. The attempt does not count
    * unless leases were lost too often.
    */
   release(reason: LeaseLostError | StoppedError): void {
@@ -85,7 +85,7 @@ export class AttemptRunner {
 
   /**
    * @param own  how the handler ended, or null if it is still running and is abandoned
-   * @returns null if the job no longer belongs to this worker, so that nothing may be written
+   * @returns null if the job no longer belongs to this worker; nothing may then be written
    */
   end(own: AttemptEnd | null): AttemptEnd | null {
     this.#isOver = true

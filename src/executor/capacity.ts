@@ -36,7 +36,7 @@ export interface ClaimReservation extends Reservation {
 export class Capacity {
   readonly #options: CapacityOptions
   #reserved = 0
-  /** Whether a claim found less capacity because some was reserved. */
+  /** Whether the last claim found less capacity because some was reserved. */
   #isClaimDeferred = false
   readonly #whenNoneReserved: (() => void)[] = []
 

@@ -30,7 +30,7 @@ export class JobExecutor {
       ...options,
       onSettled: (result) => {
         if (result.settled.length + result.lost.length > 0) options.onSettled(result)
-        // Locked and rejected outcomes may no longer count against capacity.
+        // Capacity may be free even if nothing was settled: some locked and rejected outcomes do not count against it.
         this.claims.freed()
       },
     })

@@ -14,7 +14,7 @@ const PROGRESS_AT_ONCE = 100
 const RETRY_MS = 200
 
 interface WaitingProgress extends JobProgress {
-  /** The time since which the progress of this job has been waiting, by performance.now(). */
+  /** When the progress of this job began to wait, by performance.now(). */
   since: number
 }
 

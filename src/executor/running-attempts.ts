@@ -13,7 +13,7 @@ interface RunningAttemptsOptions extends Omit<JobExecutorOptions, 'store'> {
   readonly store: Pick<ExecutingStore, 'stopRequests' | 'leaveOut'>
   readonly journal: Journal
   readonly settler: Pick<Settler, 'add'>
-  /** An attempt ended. @param isLost  whether the job no longer belongs to this worker, so that nothing is written */
+  /** An attempt ended. @param isLost  whether the job no longer belongs to this worker; if so, nothing is written */
   readonly onEnded: (ranMs: number, isLost: boolean) => void
 }
 

@@ -29,8 +29,8 @@ type ImportFlags = ReturnType<ReturnType<typeof sourceCommand>['opts']>
 type Outcome = Named & { readonly result: string }
 
 /**
- * @param mayBeOwn  whether a schedule whose name no candidate has may come from an earlier import of this source;
- *   under the prefix `cron.`, the schedule `cron.php.clean` may come from an import with the prefix `cron.php.`
+ * @param mayBeOwn  whether an earlier import of this source may have created a schedule whose name no candidate has;
+ *   under the prefix `cron.`, the schedule `cron.php.clean` may instead come from an import with the prefix `cron.php.`
  * @throws QuietFailure if any candidate was refused
  */
 export async function importAll(

@@ -147,7 +147,7 @@ function candidatesOf(line: Line, column: UserColumn, zone: string) {
 /** Days of the week end at 6, because 7 is Sunday again. */
 const HIGHEST = [59, 23, 31, 12, 6]
 
-/** Converts a number with a step, such as `5/15`, into a range, because daemons reject this form. */
+/** Converts a number with a step, such as `5/15`, into a range; Debian's cron and cronie reject such a number. */
 function withRanges(time: string, notes: string[]): string {
   const fields = time.split(/\s+/)
   const ranges = fields.map((field, index) => {

@@ -78,7 +78,7 @@ export function serviceCommand(unit: Unit, manager: CommandUser) {
     return path
   }).at(-1)
   const cwd = folder === undefined ? (home ?? '/') : folder
-  // A user's service manager cannot grant any other privileges.
+  // A user's service manager cannot grant privileges that the user does not have.
   const asRoot = manager === ROOT && lines.some(({ isPrivileged }) => isPrivileged)
   const timeoutKey =
     lastOf(settings, 'Service', 'TimeoutStartSec') === undefined ? 'TimeoutSec' : 'TimeoutStartSec'

@@ -62,7 +62,7 @@ function readingsOf(unit: Unit, units: Units, options: TimerOptions): Reading[] 
   const { settings } = unit
   const notes: string[] = []
   const accepted = acceptedIn(settings, 'Timer', notes)
-  // systemd ignores all but the first.
+  // systemd ignores every Unit= except the first.
   const [named = unit.name.replace(/timer$/, 'service')] = accepted('Unit', (text) =>
     matching(expanded(text, unit, managerOf([unit], options)), UNIT_NAME),
   )

@@ -29,7 +29,7 @@ export function retryCommand(): AnyCommand {
   return changeCommand(command, ['failed', 'cancelled'], 'retryMany')
 }
 
-/** The command tries all jobs, and fails with the exit code of the first refusal. */
+/** The command tries all jobs; if any are refused, it then fails with the exit code of the first refusal. */
 function changeCommand(
   command: Command,
   states: readonly JobState[],

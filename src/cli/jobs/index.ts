@@ -66,7 +66,7 @@ function jobColumns(now: number): Column<Job>[] {
   ]
 }
 
-/** @param now  the end of the duration of a running job, or null to show no duration for it */
+/** @param now  the time up to which the duration of a running job is measured, or null to show none */
 export function took(
   { startedAt: started, finishedAt: finished }: Pick<Job, 'startedAt' | 'finishedAt'>,
   now: number | null,
@@ -123,7 +123,7 @@ function logsCommand(): AnyCommand {
   })
 }
 
-/** Empty if the job's facts already show everything about its only attempt, which is running or has succeeded. */
+/** Empty if the only attempt is running or has succeeded, because the job's facts then show everything about it. */
 function attemptsText(attempts: readonly Attempt[]): string {
   const [first, ...others] = attempts
   const isInFacts = first === undefined || first.outcome === null || first.outcome === 'success'
