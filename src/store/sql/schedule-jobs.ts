@@ -35,7 +35,7 @@ export function idOf({ row, ids }: Planned, { slot }: { readonly slot: Date }): 
 const MAX_MISSED = 2_147_483_647
 
 /**
- * Leaves out slots that already have a row in the job table, although the schedule's row does not reflect this. A run
+ * Leaves out slots that already have a row in the job table, even if the schedule's row does not reflect this. A run
  * replaces a skip that was written while the clock was ahead, because that slot was not missed after all. Only the
  * schedule and the slot matter: if another row has the id of an occurrence, the occurrence gets a different id.
  */
@@ -203,7 +203,7 @@ export async function insertScheduleJobs(
   )
 }
 
-/** The number of runs that may still be counted before the new ones. */
+/** The number of open runs that the plan keeps. They may be counted before the new ones. */
 function goingOn({ waiting, blocked, running }: OpenJobs, { replaces }: Plan): number {
   return replaces ? running : waiting + blocked + running
 }

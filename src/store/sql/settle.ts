@@ -162,7 +162,7 @@ async function heldAmong(tx: Context, turns: ReadonlyMap<string, string>): Promi
   return new Set([...turns].filter(([, id]) => !got.has(id)).map(([schedule]) => schedule))
 }
 
-/** The running jobs that could not be locked because other transactions have locked their rows. */
+/** Which of these jobs are running. The caller could not lock them, so other transactions have locked their rows. */
 export async function runningAmong(tx: Context, ids: readonly string[]): Promise<ReadonlySet<string>> {
   if (ids.length === 0) return new Set()
   const rows = await tx.rows<Fence>(
