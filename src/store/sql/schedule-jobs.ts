@@ -2,7 +2,7 @@
  * Inserts the jobs and skips of planned schedules, unless they exist or are merged into the previous skip.
  *
  * The rows of the schedules must be locked. A unique index on (schedule, slot) prevents a second job for a slot; the
- * unique index on (open_key, open_turn) prevents a second job that runs or waits.
+ * unique index on (open_key, open_turn) prevents a second exclusive job that runs or waits.
  */
 import { toText } from '../../model/instant.ts'
 import { nextRunNumber } from '../../model/manual-runs.ts'

@@ -7,7 +7,7 @@
  * finished), and passes its entry in (open_key, open_turn) to the next job of the schedule.
  *
  * Attempts that did not succeed are inserted into `attempt`; an older row with the same key is replaced. If another
- * transaction locks that table, the outcomes are written, but not the attempts.
+ * transaction has locked that table, the outcomes are written, but not the attempts.
  */
 import { messageOf } from '../../errors.ts'
 import { storedEnd } from '../../model/attempt.ts'
