@@ -132,8 +132,8 @@ export interface ListStore {
   /** @throws InvalidInputError when `after` does not match the order */
   schedules(query: Limited<ScheduleQuery>, bounds?: ListBounds): Promise<ListPage<Listed<Schedule>>>
   /**
-   * Newest first. Jobs of one schedule are ordered by slot. If a final state or a range of finish times is given, jobs
-   * are ordered by finish time, except in the store of an owner.
+   * Newest first, in the order of the index that serves the conditions (see list-ranges.ts): mostly by slot for one
+   * schedule, by finish time for a final state or a range of finish times, and otherwise by id.
    *
    * @throws InvalidInputError when `after` does not match the order
    */
