@@ -14,8 +14,8 @@ export class CallbackError extends Error {
 export class CallbackTooSlowError extends StoreUnavailableError {}
 
 /**
- * A callback ended the transaction of its connection with a COMMIT, a ROLLBACK, or a statement that commits, such as
- * DDL, or by ignoring a deadlock. Earlier writes may have been committed.
+ * A callback ended its connection's transaction: it ran a COMMIT, a ROLLBACK or a statement that commits implicitly,
+ * such as DDL, or it ignored a deadlock. Earlier writes may have been committed.
  */
 export class TransactionEndedError extends StoreUnavailableError {}
 
@@ -142,7 +142,7 @@ export interface ExecutingStore {
   /** Makes claims skip a job that this worker cannot start, until the job's back-off ends. */
   leaveOut(job: ClaimedJob): void
 
-  /** The number of jobs that are left out now because the database rejected them or this worker cannot start them. */
+  /** How many jobs are currently left out, because the database rejected them or this worker cannot start them. */
   leftOut(): number
 
   /**
@@ -165,7 +165,7 @@ export interface ExecutingStore {
 
   /**
    * Sends the jobs of these tasks to this external queue from now on, including jobs that wait without a queue. Tasks
-   * that no registered worker names for this queue any longer go back to Kalends.
+   * that registered workers no longer name for this queue go back to Kalends.
    *
    * @param tasks  their names, or `EVERY_TASK`
    * @returns the tasks that a registered worker sends to another queue, where they stay
@@ -187,7 +187,7 @@ export interface ExecutingStore {
 
   /**
    * Writes the outcomes of attempts whose jobs are still held by their worker. If the database rejects a result, the
-   * attempt fails permanently; if it rejects an error text, the outcome is written with a different one.
+   * attempt fails permanently; if it rejects an error text, the outcome is written with a different text.
    *
    * @param areOrphans  whether the attempts are orphans; `orphans` then leaves out refused attempts until their
    *   back-off ends

@@ -28,7 +28,7 @@ export type Transaction =
 
 /** Writes in the application's own transaction. */
 export interface TransactionOption {
-  /** The writes of the call are stored if this transaction commits. */
+  /** The writes of the call are stored only if this transaction commits. */
   readonly tx?: Transaction | undefined
 }
 

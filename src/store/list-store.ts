@@ -68,8 +68,7 @@ export interface ListPage<Item> {
    */
   readonly items: Item[]
   /**
-   * The total on all pages: 1000 means 1000 or more; null if unknown, because the search stopped before it found that
-   * many.
+   * The total on all pages: 1000 means 1000 or more; null if the search stopped before the total was known.
    */
   readonly total: number | null
   /** The value of `after` for the next page; null at the end. */
@@ -133,8 +132,8 @@ export interface ListStore {
   /** @throws InvalidInputError when `after` does not match the order */
   schedules(query: Limited<ScheduleQuery>, bounds?: ListBounds): Promise<ListPage<Listed<Schedule>>>
   /**
-   * Newest first. Jobs of one schedule are ordered by slot. If a final state or a range of finish times is given, jobs
-   * are ordered by finish time, except in the store of an owner.
+   * Newest first, in the order of the index that serves the conditions (see list-ranges.ts): mostly by slot for one
+   * schedule, by finish time for a final state or a range of finish times, and otherwise by id.
    *
    * @throws InvalidInputError when `after` does not match the order
    */
@@ -174,7 +173,7 @@ export interface ListStore {
     conditions: ScheduleConditions,
     bounds?: ListBounds,
   ): Promise<{ readonly groups: TimerGroup[]; readonly complete: boolean }>
-  /** Whether any of the first jobs of this task has ever been claimed. */
+  /** Whether any of the oldest jobs of this task has ever been claimed. */
   hasRun(task: string): Promise<boolean>
   /**
    * Schedules with further runs, in parts. Without conditions, schedules whose next run is at `until` or later may be
@@ -187,7 +186,7 @@ export interface ListStore {
   ): AsyncGenerator<{ readonly rows: TimerRow[]; readonly isLast: boolean }, void>
   /**
    * Ended jobs, by state and by hour; hours begin at the minute of `finishedFrom`. `complete` is false if jobs are
-   * missing: the jobs that ended first, or for an owner, the jobs that were submitted first.
+   * missing: the jobs that ended first or, for an owner, the jobs that were submitted first.
    */
   finishedPerHour(
     conditions: Pick<JobConditions, 'task' | 'group' | 'submitter'> & {

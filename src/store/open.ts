@@ -159,7 +159,7 @@ export async function printMigrations(target: DatabaseTarget, options: Place = {
   }
 }
 
-/** Opens another database if the schema or file does not exist yet. In either case, nothing is written to it. */
+/** Opens the target or, if its file or schema does not exist yet, a substitute. Writes nothing to either. */
 async function openToPrint(
   target: DatabaseTarget,
   schema: string | undefined,

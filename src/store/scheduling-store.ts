@@ -7,7 +7,7 @@ import type { OnRefused, Refusal } from './refusal.ts'
 export interface Look {
   /** The database's clock. */
   readonly now: Date
-  /** The time at which the earliest schedule is due, or null if none ever is. */
+  /** The time at which the earliest schedule is due, or null if no schedule will become due. */
   readonly wakeAt: Date | null
   /** The time at which the earliest waiting job becomes claimable, or null if no job waits for a time. */
   readonly dueAt: Date | null
@@ -110,7 +110,7 @@ export interface SchedulingStore {
     onRefused?: OnRefused,
   ): Promise<Mark[]>
 
-  /** The number of schedules that are left out now because the database rejected their marks. */
+  /** How many schedules are currently left out, because the database rejected their marks. */
   leftOut(): number
 
   /**

@@ -21,7 +21,7 @@ const WEEKDAYS: readonly string[] = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', '
 /**
  * At fixed intervals from the creation of the schedule, or one span after the end of each run.
  *
- * @param span  a time span such as `5min`, or milliseconds, at least 1000
+ * @param span  a time span such as `5min`, or a number of milliseconds, at least 1000
  * @throws InvalidInputError
  */
 export function every(

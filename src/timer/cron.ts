@@ -3,8 +3,8 @@
  * all timers.
  *
  * It accepts only syntax that cron daemons and libraries read in the same way: numbers, lists, ranges, steps, names, 7
- * for Sunday, and macros such as `@daily`. They disagree about the rest, so it is rejected with an error that suggests
- * a calendar event with the intended meaning:
+ * for Sunday, and macros such as `@daily`. Daemons and libraries disagree about the rest, so it is rejected with an
+ * error that, where possible, suggests a timer with the intended meaning:
  *
  * - `5/15` is 5, 20, 35 and 50 to most libraries, and 5 or an error to daemons.
  * - `FRI-MON` and `22-2` wrap around in some programs, and are errors in others.

@@ -6,7 +6,7 @@ export interface Elapses {
   previous(at: Date): Date | null
 }
 
-/** Without a schedule, a timer's slots are anchored to 1970; see `elapsesWithin` for the slots of a schedule. */
+/** Without a schedule, the slots of `every` count from 1970; see `elapsesWithin` for the slots of a schedule. */
 export interface Timer extends Elapses {
   readonly kind: 'calendar' | 'cron' | 'every' | 'after-finish'
   /** The normal form. */

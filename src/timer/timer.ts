@@ -4,8 +4,8 @@
  * - a calendar event of systemd.time(7): `Mon..Fri 09:00 Europe/Berlin`; without a zone, it is in UTC for every reader
  *   of the row. A full date is a one-off
  * - `cron 0 9 * * mon-fri Europe/Berlin`: crontab syntax, a union of calendar events; `cron!` accepts only POSIX
- * - `every 5min`: on slots that are anchored to the schedule's creation, so the slots neither drift nor shift when a
- *   process restarts
+ * - `every 5min`: at instants counted from the schedule's creation, so they neither drift nor shift when a process
+ *   restarts
  * - `every 5min after finish`: counted from the end of the previous run
  */
 import { calendar } from '../calendar/index.ts'

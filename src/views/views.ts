@@ -123,8 +123,8 @@ export class Views {
 
   /**
    * The run times between two instants, earliest first. Schedules are read in the order of their next runs until the
-   * first `limit` run times are known; with a condition, only matching schedules are read. At most 20,000 schedules are
-   * searched.
+   * first `limit` run times are known; with a condition or a scope, all matching schedules are read. At most 20,000
+   * schedules are searched.
    *
    * @returns `complete` is false if there are more schedules, if there are more run times than `limit`, or if the
    *   search took too long

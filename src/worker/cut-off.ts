@@ -50,9 +50,9 @@ export class CutOff {
   }
 
   /**
-   * If this process stalled, no heartbeat was sent in time. The response to the next one shows whether other workers
-   * have evicted this one, so wait for it. Without this wait, a single worker would endlessly release and rerun a job
-   * that stalls the process.
+   * If this process stalled, no heartbeat was sent in time. The response to the next heartbeat shows whether other
+   * workers have evicted this worker, so wait for it. Without this wait, a single worker would endlessly release and
+   * rerun a job that stalls the process.
    */
   #due(): void {
     const { monotonicNow, onCutOff } = this.#options

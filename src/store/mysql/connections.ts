@@ -32,7 +32,7 @@ const UPTIME_SLACK_MS = 2000
 interface Place {
   readonly host: Host
   readonly pool: mysql.Pool
-  /** Connections from before the host's last failure are not used again: it may be a different server now. */
+  /** Connections from before the host's last failure are not used again: the host may be a different server now. */
   generation: number
 }
 

@@ -71,7 +71,7 @@ export class MysqlDatabase implements Database {
   readonly #longestUseMs: number
   readonly #statementLimitMs: number | null
   readonly #lockWaits: LockWaits
-  /** The times since which work has been waiting for a connection, oldest first. */
+  /** When each piece of waiting work began to wait for a connection, oldest first. */
   readonly #waiting = new Set<{ readonly since: number }>()
   #server: Server | null = null
   #isClosed = false

@@ -37,7 +37,7 @@ const PASSING: ReadonlySet<number> = new Set([
   1317, 1969, 3024,
 ])
 
-/** Numbers up to this one are errors of the server's file system calls, such as 3 (a write failed), 20 (disk full). */
+/** Numbers up to this one are errors of the server's file system calls: 3 means a failed write, 20 a full disk. */
 const LAST_FILE_ERROR = 99
 /** "Got error 28 from storage engine": numbers below FIRST_OF_ENGINE are errors of the operating system. */
 const ENGINE_ERROR = 1030
@@ -98,7 +98,7 @@ export function advice(error: unknown): string | null {
   }
 }
 
-/** Whether the host may be a different server now: restarted, read-only, or cut off from its cluster. */
+/** Whether the host may be down, restarted, read-only, cut off from its cluster, or a different server now. */
 export function condemnsHost(error: unknown): boolean {
   if (isRefusedByGroup(error)) return true
   return isUnavailable(error) && !PASSING.has(errorNumber(error) ?? 0) && !isFileError(error)

@@ -35,7 +35,7 @@ const OWN = [
   `, SESSION unique_checks = 1 ${onMariadb(', SESSION check_constraint_checks = 1')}`,
   onMariadb(', SESSION tx_read_only = 0'),
   onMysql(', SESSION transaction_read_only = 0'),
-  // Otherwise, the times at which tables were changed may be a day old.
+  // Otherwise, the reported times of the last change to each table could be a day out of date.
   onMysql(', SESSION information_schema_stats_expiry = 0'),
 ]
 

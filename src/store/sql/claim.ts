@@ -265,7 +265,7 @@ function placed(turns: readonly Turn[], rows: readonly StartableRow[]): PlacedTu
   return last.size < turns.length ? [] : [...last.values()]
 }
 
-/** Of the next jobs of these turns, holds those to which a freeze applies. */
+/** Among the next jobs of these turns, holds those to which a freeze applies. */
 async function hold(
   tx: Context,
   turns: readonly Turn[],

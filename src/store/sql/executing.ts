@@ -18,7 +18,7 @@ const LONGEST_SETTLE_BACK_OFF_MS = 4000
 /** The number of log lines that are read at once to replace messages. */
 const LINES_AT_ONCE = 500
 
-/** These writes skip locked rows or insert new ones. If one has to wait, the table is locked, and all have to wait. */
+/** These writes skip locked rows or insert new ones. One has to wait only if the table is locked; then all have to. */
 const NO_LOCKS = { isLockWait: () => false, few: Infinity }
 
 export function executingStore(context: TablesContext): ExecutingStore {
@@ -142,7 +142,7 @@ async function writeItems<Item>(
 
 const byIndex = (_: unknown, index: number) => String(index)
 
-/** @returns the progress whose rows other transactions have locked */
+/** @returns the entries for jobs whose rows other transactions have locked */
 async function saveProgress(tx: Context, progress: readonly JobProgress[]): Promise<readonly JobProgress[]> {
   const ids = progress.map(({ fence }) => fence.id)
   const where = "state = 'running'"

@@ -20,7 +20,7 @@ const of = (tables: Tables, task: string) =>
 const builtIn = (task: string) => `SUBSTR(${task}, 1, 8) = 'kalends.'`
 
 /**
- * Expression: the queue for the jobs of a schedule `s`; NULL if Kalends runs them, as it always runs those of built-in
+ * Expression: the queue for the jobs of a schedule `s`; NULL if Kalends runs them, as it always does for built-in
  * tasks.
  */
 export function queueOfSchedule(tables: Tables): string {
@@ -29,7 +29,7 @@ export function queueOfSchedule(tables: Tables): string {
 
 export type QueueOf = (task: string) => Condition
 
-/** A single job needs no extra statement. For several, one query reads all routes: subqueries take twice as long. */
+/** One job needs no extra statement. For several, one query reads all routes: subqueries would take twice as long. */
 export async function queueOf({ select, rows, tables }: Context, jobs: number): Promise<QueueOf> {
   if (jobs === 1)
     return (task) =>

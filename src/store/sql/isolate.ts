@@ -13,8 +13,8 @@ import { LeftOut, REFUSED, type Row, UNUSABLE, WAITED } from './left-out.ts'
 /** How many rows of a call may wait, one at a time, after the whole batch has waited. */
 const MAX_WAITS = 2
 /**
- * If this many rows are rejected one by one for the same reason, and none was accepted before, the server may be at
- * fault rather than the rows.
+ * If this many rows are rejected one by one for the same reason, and no row was accepted before them, the server may be
+ * at fault rather than the rows.
  */
 const FEW = 3
 /**

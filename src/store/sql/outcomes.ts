@@ -62,8 +62,8 @@ const LAST_INSTANT = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 
 /**
  * Writes the outcomes, and the jobs that become waiting, in the order of the schedules, which is the order in which
- * jobs are inserted. The unique key that allows only one job at a time passes from one job to the next, and InnoDB
- * then also locks the next entry of the index. [When this was two statements, two such transactions deadlocked.]
+ * jobs are inserted. The unique key that allows only one exclusive job at a time passes from one job to the next, and
+ * InnoDB then also locks the next entry of the index. [When this was two statements, two such transactions deadlocked.]
  */
 async function writeJobs(
   tx: Context,

@@ -67,7 +67,8 @@ async function pruneOld(context: TablesContext, before: string, limit: number): 
 
 async function pruneMany(context: TablesContext, perSchedule: number, limit: number): Promise<number> {
   const { job } = context.tables
-  // Counts only jobs that may be removed; otherwise, schedules with many open jobs would prevent the pruning of others.
+  // Counts only jobs that may be removed; otherwise, schedules with many open jobs would keep other schedules from
+  // being pruned.
   const removable = `${FINAL} AND periodic_task_id IS NOT NULL AND slot IS NOT NULL`
   const crowded = await context.rows<{ id: string }>(
     `SELECT periodic_task_id AS id FROM ${job}

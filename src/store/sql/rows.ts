@@ -25,7 +25,7 @@ import {
 import { DEFAULT_POLICY, type RunPolicy } from '../../model/task.ts'
 import type { Dialect, SqlValue } from '../database.ts'
 
-/** The columns of a schedule that planning reads. The args stay in the database because they may be large. */
+/** The schedule columns that planning reads. The args stay in the database because they may be large. */
 const PLANNABLE = {
   ...PLANNING_COLUMNS,
   ...picked(SCHEDULE_COLUMNS, ['runCount', 'errorCount', 'retryAt', 'markedBy']),

@@ -2,7 +2,7 @@
  * Inserts the jobs and skips of planned schedules, unless they exist or are merged into the previous skip.
  *
  * The rows of the schedules must be locked. A unique index on (schedule, slot) prevents a second job for a slot; the
- * unique index on (open_key, open_turn) prevents a second job that runs or waits.
+ * unique index on (open_key, open_turn) prevents a second exclusive job that runs or waits.
  */
 import { toText } from '../../model/instant.ts'
 import { nextRunNumber } from '../../model/manual-runs.ts'
@@ -35,7 +35,7 @@ export function idOf({ row, ids }: Planned, { slot }: { readonly slot: Date }): 
 const MAX_MISSED = 2_147_483_647
 
 /**
- * Leaves out slots that already have a row in the job table, although the schedule's row does not reflect this. A run
+ * Leaves out slots that already have a row in the job table, even if the schedule's row does not reflect this. A run
  * replaces a skip that was written while the clock was ahead, because that slot was not missed after all. Only the
  * schedule and the slot matter: if another row has the id of an occurrence, the occurrence gets a different id.
  */
@@ -203,7 +203,7 @@ export async function insertScheduleJobs(
   )
 }
 
-/** The number of runs that may still be counted before the new ones. */
+/** The number of open runs that the plan keeps. They may be counted before the new ones. */
 function goingOn({ waiting, blocked, running }: OpenJobs, { replaces }: Plan): number {
   return replaces ? running : waiting + blocked + running
 }

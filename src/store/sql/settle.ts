@@ -7,7 +7,7 @@
  * finished), and passes its entry in (open_key, open_turn) to the next job of the schedule.
  *
  * Attempts that did not succeed are inserted into `attempt`; an older row with the same key is replaced. If another
- * transaction locks that table, the outcomes are written, but not the attempts.
+ * transaction has locked that table, the outcomes are written, but not the attempts.
  */
 import { messageOf } from '../../errors.ts'
 import { storedEnd } from '../../model/attempt.ts'
@@ -162,7 +162,7 @@ async function heldAmong(tx: Context, turns: ReadonlyMap<string, string>): Promi
   return new Set([...turns].filter(([, id]) => !got.has(id)).map(([schedule]) => schedule))
 }
 
-/** The running jobs that could not be locked because other transactions have locked their rows. */
+/** Which of these jobs are running. The caller could not lock them, so other transactions have locked their rows. */
 export async function runningAmong(tx: Context, ids: readonly string[]): Promise<ReadonlySet<string>> {
   if (ids.length === 0) return new Set()
   const rows = await tx.rows<Fence>(

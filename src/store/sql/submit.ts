@@ -3,8 +3,8 @@
  *
  * Locks schedules first, by key, in key order and with SKIP LOCKED, and then only those jobs that a plan may replace.
  * Open jobs of a schedule are found through the index on (open_key, open_turn), and the newest run through the index on
- * (schedule, slot). Both indexes are unique, so no race can create a second job for a slot, or a second job that runs
- * or waits.
+ * (schedule, slot). Both indexes are unique, so no race can create a second job for a slot, or a second exclusive job
+ * that runs or waits.
  */
 import { isA, messageOf, StoreUnavailableError } from '../../errors.ts'
 import { type Fitting, PART_MS } from '../../event-loop.ts'

@@ -22,7 +22,7 @@ export class ApiError extends Error {
 
 export class OfflineError extends Error {}
 
-/** Every method throws ApiError or OfflineError, so the `error` of its result is never set. */
+/** If a request fails, the method throws ApiError or OfflineError, so the `error` of its result is never set. */
 export const api = createClient<paths>({ baseUrl: document.baseURI })
 
 api.use({

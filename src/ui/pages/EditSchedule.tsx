@@ -91,7 +91,7 @@ async function save(entries: Entries, edited: Edited | null): Promise<void> {
 }
 
 function Form({ title, edited: newest }: { readonly title: string; readonly edited: Edited | null }) {
-  // The state when the form was opened, because a concurrent edit must not be overwritten.
+  // Keeps the state from when the form was opened, so that a concurrent edit is not overwritten.
   const [edited] = useState(newest)
   const [entries, setEntries] = useState(edited === null ? EMPTY : entriesOf(edited.schedule))
   const [errors, setErrors] = useState<Errors>({})

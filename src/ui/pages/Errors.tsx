@@ -14,7 +14,7 @@ type Filter = Readonly<Record<string, string>>
 /** Maximum length of an error in an address. */
 const SEARCH_LENGTH = 200
 
-/** The jobs of a group. Callers with a scope cannot search errors, so they get the newest job of the group. */
+/** A link to a group's jobs. Callers with a scope cannot search errors, so their link opens the newest of the jobs. */
 function linkTo({ error, lastJobId }: FailureGroup, filter: Filter): string {
   if (isScoped.value) return link(['jobs', lastJobId])
   return link(['jobs'], { ...filter, state: 'failed', error: error.slice(0, SEARCH_LENGTH) })

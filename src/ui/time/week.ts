@@ -14,7 +14,7 @@ export function weekOf(at: Date, zone: string) {
   return {
     from: new Date(monday.getTime()),
     hours: differenceInHours(end, monday, { roundingMethod: 'ceil' }),
-    /** The first and last day of the week, and the first days of the neighbouring weeks: `2026-03-23`. */
+    /** The first and last days of the week, and the first days of the neighbouring weeks: `2026-03-23`. */
     first: dayOf(monday),
     last: dayOf(addDays(monday, 6)),
     previous: dayOf(addWeeks(monday, -1)),

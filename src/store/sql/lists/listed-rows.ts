@@ -6,7 +6,7 @@ import { type JobRow, type ScheduleRow, toJob, toSchedule } from '../rows.ts'
 
 const LIST_BYTES = 4_000_000
 const MAX_PREVIEW_BYTES = 2048
-/** JSON cannot be shortened, so a long value is left out. Of a long text, only the beginning is kept. */
+/** JSON cannot be shortened, so a long value is left out. Only the beginning of a long text is kept. */
 const LARGE_JSON: readonly string[] = ['args', 'progress', 'result']
 const LARGE_TEXT: readonly string[] = ['error', 'last_error']
 const LARGE_COLUMNS = 4
