@@ -436,7 +436,7 @@ eachDatabase((under) => {
     ['args', 'argsBytes', { args: { text: 'ä'.repeat(33_000) } }],
     ['overlap', 'an owner with limits', { overlap: 'allow' }],
     ['catchUp', 'an owner with limits', { catchUp: 11 }],
-  ])('beyond a limit: %s, %s, %j [V2]', async (field, limit, options) => {
+  ])('options beyond the limits of an owner are rejected: %s, %s, %j [V2]', async (field, limit, options) => {
     const { open } = await scene(under)
     const kalends = await open()
     const { schedules, jobs } = kalends.scope({ submitter: 'anna', tasks })
