@@ -147,7 +147,7 @@ describe('missed slots', () => {
     })
   })
 
-  test('a one-off whose time passed between its creation and its planning is made up, unless it is done or edited', () => {
+  test('a one-off whose time passed between creation and planning is made up, unless it is done or edited', () => {
     const once = inserted({ timer: '2026-03-01 09:00', createdAt: new Date('2026-03-01T08:59:55Z') })
     const now = at('2026-03-01T09:00:20Z')
     const first = plan(once, now)
