@@ -46,7 +46,7 @@ describe('a supervised loop', () => {
     expect(begun()).toBe(2)
   })
 
-  it('runs again within an hour even if the pass requests to sleep until it is woken', async () => {
+  it('runs again within an hour even if the pass asks the loop to sleep until it is woken', async () => {
     const { loop, begun, endPass } = controlled()
     loop.start()
     await endPass()

@@ -26,7 +26,7 @@ eachDatabase((under) => {
     expect(job.error).toContain("does not match the result of the task 'counting': done: ")
   })
 
-  it('characters that no database can store are replaced in a result, so that finished work does not fail', async () => {
+  it('characters that no database can store are replaced in a result instead of failing the run', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     kalends.handle(task('cutting'), ({ progress }) => {

@@ -139,7 +139,7 @@ async function provesSchedules(kalends: Kalends, inTransaction: InTransaction, u
   for (const id of ['p1', 'p3']) expect(await schedules.delete(id)).toMatchObject({ id, summary: ugly })
   for (const id of ['p2', 'p4']) expect(await jobs.get(id)).toMatchObject({ id, state: 'waiting' })
 
-  // The writes of the transaction count towards an owner's limits, and the owner finds them by id.
+  // The writes of the transaction count towards an owner's limits, and the owner finds the new rows by id.
   const ann = kalends.scope({ submitter: 'ann', tasks: [mail], limits: { schedules: 2, openJobs: 1 } })
   await inTransaction(async (tx) => {
     expect(await ann.schedules.create({ ...input, id: 'a' }, { tx })).toMatchObject({
@@ -350,7 +350,7 @@ for (const under of databases.filter(({ kind }) => kind !== 'sqlite')) {
       })
     })
 
-    it('finds rows that other transactions have committed since its snapshot', async () => {
+    it('finds rows that other transactions have committed since the snapshot of this one', async () => {
       const { open, database } = await scene(under)
       const kalends = await open()
       const ann = kalends.scope({ submitter: 'ann', tasks: [mail] }).schedules

@@ -105,7 +105,7 @@ test('maxRuns, onExhausted, after finish and runNow work [S11, X3]', async () =>
   expect(jobs.map((job) => job.id)).toContain(id)
 })
 
-test('directly submitted jobs also go to the queue; built-in tasks do not', async () => {
+test('directly submitted jobs also go to the queue, once they are due', async () => {
   const { app, jobs } = await scene()
   const id = await app.kalends.jobs.submit(work, { of: 1 }, { delay: '1h' })
   await app.drain()

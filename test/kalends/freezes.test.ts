@@ -142,7 +142,7 @@ test('explain names the freeze that ends last', async () => {
   ])
 })
 
-test('pausing or editing a schedule during a freeze does not make it run', async () => {
+test('pausing and resuming a schedule during a freeze does not make it run', async () => {
   await using on = await life((kalends) => kalends.schedules.create({ id: 's', task: work, timer: 'hourly' }))
   const { app, kalends, runs } = on
   await kalends.freeze({ all: true, until: at('12:30') })

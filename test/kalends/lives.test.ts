@@ -72,7 +72,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('over a long tim
     expect(await schedule()).toMatchObject({ status: 'active', errorCount: 0, lastError: null })
   })
 
-  it('a failing run of any other timer is retried after a minute, and the delay doubles with each further retry', async () => {
+  it('with other timers than `every`, a failing run is retried after a minute, and the delay doubles each time', async () => {
     const { test, attempts } = await live({ timer: 'daily' }, fails)
     await test.advance('2d')
     expect(attempts.slice(0, 4).map((at) => at - 86_400)).toEqual([0, 60, 180, 420])
@@ -95,7 +95,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('over a long tim
     expect(await schedule()).toMatchObject({ status: 'dead', runCount: 1, errorCount: 1 })
   })
 
-  it('a schedule with onExhausted continue runs forever', async () => {
+  it('a schedule with onExhausted continue keeps running, even if every run fails', async () => {
     const { test, attempts, schedule } = await live({ timer: 'weekly', retries: 0 }, () => {
       throw new PermanentError('no')
     })

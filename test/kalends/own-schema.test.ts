@@ -124,7 +124,7 @@ for (const under of databases.filter(({ kind }) => kind !== 'sqlite'))
     })
   })
 
-test('schemas on SQLite and names that need quoting are rejected', async () => {
+test('the option `schema` is rejected on SQLite, and so is a name that contains a backtick', async () => {
   await expect(Kalends.open('sqlite::memory:', { schema: 'kalends' })).rejects.toThrow(
     /schema: an SQLite file has only one.*sqlite:\.\/kalends\.db/,
   )

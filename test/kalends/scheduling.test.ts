@@ -1,4 +1,4 @@
-/** From timer to job: any worker submits each occurrence once, in batches. */
+/** From timer to job: each occurrence is submitted once, in a batch, by any of the workers. */
 import { expect, it } from 'vitest'
 import { z } from 'zod'
 import { type Health, type Kalends, task } from '../../src/index.ts'

@@ -430,7 +430,7 @@ describe('a problem is found:', () => {
     ])
   })
 
-  test('of a thousand problems of one kind, ten are listed, with the total number', () => {
+  test('ten of a thousand problems of one kind are listed, with the total number', () => {
     const orphans = Array.from({ length: 1000 }, (_, n) => ({ id: `j${n}`, worker: 'gone/1' }))
     expect(findings({ orphans })).toMatchObject([
       { count: 1000, subjects: orphans.slice(0, 10).map(({ id }) => id) },

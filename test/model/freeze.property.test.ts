@@ -27,7 +27,7 @@ const absence = {
   held: fc.option(fc.integer({ min: 0, max: 600 })),
 }
 
-/** Whether a slot becomes due during a freeze. Of a deleted freeze, only its end is known. */
+/** Whether a slot becomes due during a freeze. For a deleted freeze, only the end is known. */
 function frozenAt(freezes: readonly FrozenTime[], first: Date | null, heldUntil: Date | null) {
   const isKnown = freezes.some(
     ({ from, until }) => heldUntil !== null && first !== null && from <= heldUntil && until > first,

@@ -230,7 +230,7 @@ describe('without a worker during the freeze', () => {
     })
   })
 
-  test('earlier missed slots are made up', () => {
+  test('the newest slot that was missed before the freeze is made up', () => {
     expect(shown(plan(hourly, after('13:40', time('10:30', '13:30'))))).toEqual({
       runs: ['2026-03-01 10:00 after 1'],
       skips: ['1 missed to 2026-03-01 09:00', '3 frozen to 2026-03-01 13:00'],
@@ -272,7 +272,7 @@ describe('without a worker during the freeze', () => {
     })
   })
 
-  test('a freeze that ends before the next run or begins later has no effect', () => {
+  test('a freeze that ends before the next run or begins after the current time has no effect', () => {
     for (const other of [time('07:00', '08:30'), time('23:00', '23:30')])
       expect(plan(hourly, after('09:10', other))).toEqual(plan(hourly, at('2026-03-01T09:10Z')))
   })

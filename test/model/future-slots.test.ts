@@ -46,7 +46,7 @@ describe('a slot in the future is reported', () => {
       '2028-01-01T00:00Z',
     ],
     [
-      'the first run of an `every` timer that was created in the future',
+      'the first run of an `every` timer whose schedule was created in the future',
       {
         timer: 'every 1h',
         createdAt: new Date('2098-01-01T00:10Z'),
@@ -77,7 +77,7 @@ describe('nothing is reported for', () => {
       { timer: 'every 5min after finish', nextRunAt: new Date('2026-03-01T09:36Z') },
     ],
     [
-      'an `after finish` timer that has ended',
+      'an `after finish` timer whose end time has passed',
       {
         timer: 'every 5min after finish',
         ends: new Date('2026-03-01T09:00Z'),
@@ -111,7 +111,7 @@ describe('nothing is reported for', () => {
       { timer: 'hourly', nextRunAt: new Date('2098-01-01'), isByHand: true },
     ],
     ['an invalid timer', { timer: 'sometimes', nextRunAt: new Date('2098-01-01') }],
-    // 02:30 occurs twice that night; only the first occurrence elapses.
+    // 02:30 occurs twice that night; the timer elapses only the first time.
     [
       'the repeated hour of a clock change',
       { timer: '02:30 Europe/Berlin', nextRunAt: new Date('2024-10-28T01:30Z') },

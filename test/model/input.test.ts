@@ -209,7 +209,7 @@ test('the message about a number names what else is allowed', () => {
   refused(() => checkedWhole('retries', 'unlimited', 0, 9), 'retries', 'must be an integer')
 })
 
-test('a function is required where one is called', () => {
+test('a callback must be a function', () => {
   const call = () => 1
   expect(checkedFunction('onError', call)).toBe(call)
   refused(() => checkedFunction('onError', 'log'), 'onError', 'must be a function, got "log"')

@@ -50,7 +50,7 @@ describe('the ids of an owner', () => {
     )
   })
 
-  it("a prefix is ASCII and contains the owner's names, unless it is hashed", () => {
+  it("a prefix is ASCII and, unless it is hashed, contains the owner's names", () => {
     fc.assert(
       fc.property(owner, (of) => {
         const prefix = prefixOf(of)

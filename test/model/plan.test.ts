@@ -147,7 +147,7 @@ describe('missed slots', () => {
     })
   })
 
-  test('a one-off whose time passed before it was planned is made up, unless it is done or edited', () => {
+  test('a one-off whose time passed between creation and planning is made up, unless it is done or edited', () => {
     const once = inserted({ timer: '2026-03-01 09:00', createdAt: new Date('2026-03-01T08:59:55Z') })
     const now = at('2026-03-01T09:00:20Z')
     const first = plan(once, now)
@@ -249,7 +249,7 @@ describe('overlap queue-one', () => {
 describe('overlap replace', () => {
   const row = { ...hourly, overlap: 'replace' as const }
 
-  test('asks the running job to stop, and the new job waits until it ends', () => {
+  test('asks the running job to stop, and the new job waits until that job ends', () => {
     const planned = plan(row, at('2026-03-01T09:00Z', { running: 1 }))
     expect(shown(planned)).toMatchObject({ runs: ['2026-03-01 09:00 blocked'], skips: [] })
     expect(planned?.replaces).toBe(true)
@@ -309,7 +309,7 @@ describe('yields', () => {
     expect(plan({ ...row, overlap }, circumstances)).toEqual(plan({ ...hourly, overlap }, circumstances))
   })
 
-  test('a job that is blocked behind a retry replaces it', () => {
+  test('a retry yields to a job that is blocked behind it', () => {
     const open = { ...retrying, blocked: 1 }
     const queued = plan({ ...row, overlap: 'queue-one' }, at('2026-03-01T09:00Z', open))
     expect(queued).toMatchObject({ runs: [{ state: 'blocked' }], skips: [], yields: true })
@@ -638,7 +638,7 @@ describe('after the clock was ahead', () => {
     expect(planned?.lastSlot).toEqual(new Date('2026-03-01T09:00Z'))
   })
 
-  test('an `every` timer created while the clock was ahead loses no slot when its creation time is reached', () => {
+  test('an `every` timer loses no slot at the creation time of its schedule, even if the clock was ahead then', () => {
     for (const [span, between] of [
       ['10s', 10_000],
       ['1h', 3_600_000],
@@ -661,7 +661,7 @@ describe('after the clock was ahead', () => {
     }
   })
 
-  test('an `every` timer created while the clock was ahead continues on its own slots', () => {
+  test('an `every` timer whose schedule was created while the clock was ahead keeps its slots', () => {
     const created = new Date('2098-01-01T00:10Z')
     const every = schedule({
       timer: 'every 1h',
@@ -685,7 +685,7 @@ describe('after the zone data changed', () => {
     schedule({ timer, nextRunAt: new Date(nextRunAt), lastSlot: new Date(lastSlot) })
   const summer = '2026-07-02'
 
-  test('a nextrun that is an hour early runs once, on time [S14]', () => {
+  test('a nextrun that is an hour early causes one run, on time [S14]', () => {
     const early = daily(`${summer}T06:00Z`, '2026-07-01T06:00Z')
     const planned = plan(early, at(`${summer}T06:00Z`))
     expect(shown(planned)).toEqual({ runs: [], skips: [], next: '2026-07-02 07:00' })
@@ -698,7 +698,7 @@ describe('after the zone data changed', () => {
     })
   })
 
-  test('a nextrun that is an hour late runs when it is due, for the slot of that day [S14]', () => {
+  test('a nextrun that is an hour late causes a run when it is due, for the slot of that day [S14]', () => {
     const late = daily(`${summer}T08:00Z`, '2026-07-01T08:00Z')
     expect(plan(late, at(`${summer}T07:00Z`))).toBeNull()
     expect(shown(plan(late, at(`${summer}T08:00Z`)))).toEqual({
@@ -779,7 +779,7 @@ describe('after the zone data changed', () => {
     expect(plan(moved, at('2026-03-01T09:30Z'))).toMatchObject({ nextRunAt: null, idle: 'done' })
   })
 
-  test('a nextrun that was set manually or counts from the end of a run is not an elapse, but still runs', () => {
+  test('a nextrun that was set manually or counts from the end of a run is not an elapse, but causes a run', () => {
     const nextRunAt = new Date('2026-07-02T06:17Z')
     for (const row of [
       schedule({ timer: '09:00 Europe/Berlin', nextRunAt, isByHand: true }),
@@ -812,7 +812,7 @@ describe('a nextrun set manually', () => {
     })
   })
 
-  test('a nextrun at the current time runs now, and only once', () => {
+  test('a nextrun at the current time causes one run now, and no more', () => {
     expect(shown(plan(byHand('2026-03-01T08:20Z'), at('2026-03-01T08:20Z')))).toEqual({
       runs: ['2026-03-01 08:20'],
       skips: [],
@@ -983,7 +983,7 @@ describe('within the write of an edit', () => {
     expect(early(now)).toBeNull()
   })
 
-  test('a nextrun in the future, or none, is planned', () => {
+  test('a schedule whose nextrun is in the future or NULL is planned', () => {
     expect(early(new Date('2026-03-01T08:30:00.001Z'))).toMatchObject({ isByHand: true })
     expect(shown(early(null))).toMatchObject({ next: '2026-03-01 09:00' })
   })

@@ -1,6 +1,6 @@
 /**
- * All combinations of policies: downtime, overlap, catch_up, kinds of timers, clock changes, max_runs, jitter, starts
- * and ends, over lives in which jobs wait, run, succeed, fail and are cancelled.
+ * All combinations of policies and circumstances: downtime, overlap, catch_up, kinds of timers, clock changes,
+ * max_runs, jitter, starts and ends, over lives in which jobs wait, run, succeed, fail and are cancelled.
  */
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'

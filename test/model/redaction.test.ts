@@ -174,7 +174,7 @@ describe('a secret in a string of the job is redacted', () => {
     expect(secrets.hiddenIn(['one-secret'])).toEqual(['[redacted]'])
   })
 
-  test('with too many secrets to search for, all text is hidden', () => {
+  test('if the secrets are too long to search for, all text is hidden', () => {
     expect(hidden(redaction, { secret: 'x'.repeat(65_537) }, 'harmless')).toBe('[redacted]')
     expect(hidden(redaction, { secret: 'x'.repeat(65_536) }, 'harmless')).toBe('harmless')
   })

@@ -184,7 +184,7 @@ test('a timeout is not permanent, and the default delay depends on the timer of 
   expect(delay('hourly')).toMatchObject({ state: 'waiting', delayMs: 60_000 })
 })
 
-test('a job fails at once if its external queue does not report the outcome', () => {
+test('a job whose external queue does not report the outcome fails and is not retried', () => {
   expect(settle({ kind: 'unreported', error: 'no report' }, 1, DEFAULT_POLICY, false)).toEqual({
     state: 'failed',
     reason: 'unreported',
@@ -225,7 +225,7 @@ describe('if the texts of an outcome cannot be stored', () => {
   })
 
   test.each<AttemptEnd>([{ kind: 'success', result: null }, released, { kind: 'snoozed', delayMs: 1 }])(
-    'an outcome without texts stays as it is: %o',
+    'an outcome without texts is unchanged: %o',
     (end) => {
       expect(withoutTexts(end, 'too long')).toBe(end)
     },

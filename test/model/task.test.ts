@@ -150,7 +150,7 @@ describe('JSON to store', () => {
     expect(jsonText('args', 'x'.repeat(1_000_000))).toHaveLength(1_000_002)
   })
 
-  test('can have at most 31 levels, the limit of every database; brackets in strings do not count', () => {
+  test('can have at most 31 levels, which every database accepts; brackets in strings do not count', () => {
     expect(jsonText('args', nested(31))).toContain('1')
     expect(() => jsonText('args', nested(32))).toThrow('args: must have at most 31 levels of nesting, got 32')
     expect(jsonText('args', `${'['.repeat(40)}"${'{'.repeat(40)}\\`)).toContain('[')

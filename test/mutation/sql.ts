@@ -21,7 +21,7 @@ interface Noted {
 const MAX_FILES = 20
 
 /**
- * A change and the test files that send its statement: the store's files first, then the others, each from fastest to
+ * A change and the test files that send its statement: the store's files first, then the others, both from fastest to
  * slowest.
  */
 interface Mutant {

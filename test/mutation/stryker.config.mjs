@@ -12,7 +12,7 @@ export default {
   mutate: [mutate],
   checkers: share < 1 ? ['sample'] : [],
   sample: { share, seed: process.env.KALENDS_MUTATION_SEED ?? '1' },
-  // The copy contains a link to node_modules and the files that the tests read, because some tests start worker
+  // The copy contains the files that the tests read, and a link to node_modules, because some tests start worker
   // processes.
   ignorePatterns: [
     ...(area === 'model' ? ['/dist'] : []),

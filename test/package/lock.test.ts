@@ -16,7 +16,7 @@ const { packages }: { packages: Record<string, Locked> } = JSON.parse(
   readFileSync(join(import.meta.dirname, '../../package-lock.json'), 'utf8'),
 )
 
-// npm omits packages for other platforms if the registry does not have them, and then `npm ci` fails everywhere.
+// If the registry lacks a package for another platform, npm omits it from the file, and `npm ci` fails everywhere.
 test('the lock file contains the packages for every platform', () => {
   const missing = Object.entries(packages).flatMap(([path, { optionalDependencies = {} }]) =>
     Object.keys(optionalDependencies).filter(
@@ -36,7 +36,7 @@ function isForeign({ cpu = ['x64'], libc = ['glibc'], optional = false, os = ['l
 }
 
 // Without a hash, npm does not verify a download. The lock file contains only the hashes that the registry returned
-// when the file was created, and it returned none for some programs for other platforms.
+// when the file was created; for some programs for other platforms, the registry returned none.
 test('every package has an integrity hash, except optional programs for other platforms', () => {
   const unchecked = Object.entries(packages).filter(
     ([path, entry]) => path !== '' && entry.integrity === undefined && !isForeign(entry),

@@ -289,7 +289,7 @@ eachDatabase((under) => {
     expect(await kalends.schedules.get('report')).toMatchObject({ declaredBy: 'set' })
   })
 
-  it('many workers that start at the same time with the same set create each schedule once', async () => {
+  it('each schedule is created once, even if many workers start at the same time with the same set', async () => {
     const { open, database } = await scene(under)
     const workers = await Promise.all(
       Array.from({ length: 4 }, async (_, index) => {

@@ -40,7 +40,7 @@ test('create with an existing id is a conflict; ifExists: same returns an equal 
   expect(await schedules.get('a')).toEqual(created)
 })
 
-test('parallel calls with ifExists: same create the schedule once, and all of them return it', async () => {
+test('of several parallel calls with ifExists: same, one creates the schedule, and all return it', async () => {
   const kalends = await opened()
   const { schedules } = kalends
   const calls = Array.from({ length: 5 }, () => schedules.create({ ...daily, ifExists: 'same' }))

@@ -182,7 +182,7 @@ eachDatabase((under) => {
     expect(await schedules.update('a', {})).toEqual(after)
   })
 
-  it('a deleted schedule is removed, and its jobs stay', async () => {
+  it('deleting a schedule removes it but keeps its jobs', async () => {
     const { open } = await scene(under)
     const { schedules, jobs } = await open()
     await schedules.create({ id: 'a', task: cleanup, timer: 'daily' })
@@ -275,7 +275,7 @@ eachDatabase((under) => {
   })
 
   it.each(['update', 'put', 'SQL'] as const)(
-    'a timer changed by %s is planned from now on, and the edit itself never makes it fire [S6, L13]',
+    'a timer changed by %s is planned from now, and the edit itself never makes it fire [S6, L13]',
     async (how) => {
       const { open, database } = await scene(under)
       const kalends = await open()

@@ -436,7 +436,7 @@ eachDatabase((under) => {
     ['args', 'argsBytes', { args: { text: 'ä'.repeat(33_000) } }],
     ['overlap', 'an owner with limits', { overlap: 'allow' }],
     ['catchUp', 'an owner with limits', { catchUp: 11 }],
-  ])('beyond a limit: %s, %s, %j [V2]', async (field, limit, options) => {
+  ])('options beyond the limits of an owner are rejected: %s, %s, %j [V2]', async (field, limit, options) => {
     const { open } = await scene(under)
     const kalends = await open()
     const { schedules, jobs } = kalends.scope({ submitter: 'anna', tasks })
@@ -510,13 +510,13 @@ eachDatabase((under) => {
     [{ group: '' }, 'group'],
     [{ submitter: '' }, 'submitter'],
     [{ group: 'shop', submitter: '' }, 'submitter'],
-    // MySQL ignores trailing spaces when it compares strings.
+    // MySQL may ignore trailing spaces when it compares strings.
     [{ submitter: 'anna ' }, 'submitter'],
     [{ submitter: 7 }, 'submitter'],
     [{ group: 'g'.repeat(255) }, 'group'],
     [{ group: 'shop', tasks: ['work', 'kalends.prune'] }, 'tasks'],
     [{ group: 'shop', tasks: ['command'] }, 'tasks'],
-    // MySQL ignores trailing spaces when it compares strings.
+    // MySQL may ignore trailing spaces when it compares strings.
     [{ group: 'shop', tasks: ['command '] }, 'tasks'],
     [{ group: 'shop', tasks: 'work' }, 'tasks'],
     [{ group: 'shop', tasks: [7] }, 'tasks'],

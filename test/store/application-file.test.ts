@@ -84,7 +84,7 @@ test('a database that has no file or needs a key is rejected with the reason', a
   })
 })
 
-test('a call during a write transaction of the application waits without blocking in the driver, and its error says what to do', async () => {
+test("a call waits for the application's write transaction without blocking the event loop, and its timeout error says what to do", async () => {
   const file = join(folder(), 'app.db')
   const connection = connected(file)
   const kalends = await Kalends.open(connection)

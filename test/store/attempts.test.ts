@@ -247,7 +247,7 @@ onEachStore((under) => {
       expect(await attempts('j')).toMatchObject([{ outcome: 'released' }])
     })
 
-    it('the attempt of a running job without a start time counts as started when it ended', async () => {
+    it('the attempt of a running job without a start time counts as started at the time it ended', async () => {
       await running('j', { started: null })
       expect(await attempts('j')).toEqual([])
       await settle(ended('j', failure))

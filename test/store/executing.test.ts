@@ -238,7 +238,7 @@ onEachStore((under) => {
       expect(all.size).toBe(600)
     })
 
-    it('during a submission, takes different jobs than a concurrent claim', async () => {
+    it('never takes a job that a concurrent claim takes, even during a submission', async () => {
       await under.store.jobs.submit(Array.from({ length: 40 }, (_, index) => newJob(`j${index}`)))
       const other = await under.another()
       const [mine, theirs] = await Promise.all([
@@ -321,7 +321,7 @@ onEachStore((under) => {
       expect((await under.store.jobs.get('j'))?.progress).toEqual({ text: ODD })
     })
 
-    it('if the database fails during a batch, the remaining progress is returned, to be written again', async () => {
+    it('if the database fails during a batch, the unwritten progress is returned, to be written later', async () => {
       await under.store.jobs.submit(['j', 'k', 'l', 'm'].map((id) => newJob(id)))
       await claim(4)
       const store = await failingBetweenHalves()
@@ -356,7 +356,7 @@ onEachStore((under) => {
       expect(await under.store.lists.logs('nobody', 0, 10)).toBeNull()
     })
 
-    it('lines that do not all fit into one statement are also replaced', async () => {
+    it('log lines are replaced even if they do not all fit into one statement', async () => {
       await job(under, 'long')
       const long = Array.from({ length: 300 }, (_, index) => `${index} ${'"\u0001'.repeat(8000)}`)
       const at = new Date('2026-01-02T03:04:05.678Z')
@@ -372,7 +372,7 @@ onEachStore((under) => {
       expect(read.filter(({ message }) => message.endsWith(' hidden'))).toHaveLength(300)
     })
 
-    it('if the database becomes unavailable between the halves of a batch, the replacement fails and can be repeated', async () => {
+    it('replacing log lines can be repeated after the database has failed between the halves of a batch', async () => {
       await job(under, 'halved')
       const at = new Date('2026-01-02T03:04:05.678Z')
       const messages = ['one', 'two', 'three', 'four']

@@ -76,7 +76,7 @@ onEachStore((under) => {
       ['its group', { group: 'a' }],
       ['everything', {}],
       ['its task and group', { task: 'task', group: 'a' }],
-    ])('is held by a freeze of %s, without a job [R15]', async (_, of) => {
+    ])('is held by a freeze of %s, and no job is submitted [R15]', async (_, of) => {
       await due('s', { group_: 'a' })
       const { until: end } = await freeze(of)
       expect(await pass()).toEqual([])
@@ -246,7 +246,7 @@ onEachStore((under) => {
       expect(await claim()).toMatchObject([{ id: 'retry', attempt: 2 }])
     })
 
-    it('is released when its freeze is ended, or is edited or deleted in SQL, unless another freeze holds it', async () => {
+    it('is released when its freeze ends or is edited in SQL, unless another freeze holds it', async () => {
       await job(under, 'one')
       await job(under, 'two', { task: 'other' })
       const { id } = await freeze({})

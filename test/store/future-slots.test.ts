@@ -126,7 +126,7 @@ onEachStore((under) => {
       expect(await dueWith('skipped', LEASE_MS * 10)).toMatchObject([{ state: 'waiting' }])
     })
 
-    it('stays skipped if the time of its skip is in the past', async () => {
+    it('stays skipped if it was skipped at a time in the past', async () => {
       expect(await dueWith('skipped', -1)).toEqual([{ id: 'early', state: 'skipped' }])
     })
   })

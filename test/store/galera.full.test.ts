@@ -140,7 +140,7 @@ describe.skipIf(programs === null)('Galera', () => {
       }
     })
 
-    it('submits each occurrence once, even if both stores marked it at the same time', async () => {
+    it('each occurrence is submitted once, even if both stores marked it at the same time', async () => {
       const ids = Array.from({ length: TIMES }, (_, index) => `s${index}`)
       for (const id of ids) await due(id, 'skip')
       const submit = async (store: Store, worker: string) => {
@@ -153,7 +153,7 @@ describe.skipIf(programs === null)('Galera', () => {
       expect(await count('SELECT COUNT(*) AS n FROM job')).toBe(TIMES)
     })
 
-    it('claims each job once', async () => {
+    it('no job is claimed twice', async () => {
       for (let time = 0; time < TIMES; time += 1)
         await query(`INSERT INTO job (id, task) VALUES ('j${time}', 'task')`)
       const tasks = new Map([['task', DEFAULT_POLICY]])
@@ -206,7 +206,7 @@ describe.skipIf(programs === null)('Galera', () => {
     })
   })
 
-  it('workers on different nodes decide each slot once while one node dies and returns, and another is cut off', {
+  it('each slot is decided exactly once, even if one node dies and returns and another is cut off', {
     timeout: 300_000,
   }, async () => {
     const [a, b, c] = [node(0), node(1), node(2)]

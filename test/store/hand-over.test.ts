@@ -131,7 +131,7 @@ onEachStore((under) => {
       ])
     })
 
-    it('is defined by a live worker of that queue; a worker with another queue is reported', async () => {
+    it('stays the same while that queue has a live worker; a worker that names another queue is reported', async () => {
       const worker = (id: string, tasks: readonly string[]) =>
         under.store.workers.register({ id, name: id, host: 'h', pid: 1, tasks })
       await worker('w/2', [' q', 'a', 'b'])
@@ -524,7 +524,7 @@ onEachStore((under) => {
       expect(await schedule(under, 's')).toMatchObject({ idle: null, nextrun: expect.any(String) })
     })
 
-    it('replaces future times in a report with the current time', async () => {
+    it('future times in a report are replaced with the current time', async () => {
       const id = await handedOver()
       const now = await clock(under)
       await finish(id, SUCCESS, { startedAt: after(now, MINUTE), finishedAt: after(now, HOUR) })
@@ -553,7 +553,7 @@ onEachStore((under) => {
     })
   })
 
-  it('a report before the commit of the hand-over ends the job, which is not handed over again [X2]', async () => {
+  it('a report before the commit of the hand-over ends the job, which is then not handed over [X2]', async () => {
     await waiting('a')
     expect(await finish('a')).toMatchObject({ job: { state: 'success', attempt: 1 } })
     expect(await handOver()).toEqual([])
@@ -576,7 +576,7 @@ onEachStore((under) => {
       expect(orphans).toEqual([])
     })
 
-    it('fails at its time limit, when the sweep finds it [S11, X3]', async () => {
+    it('fails once its time limit has passed and the sweep has found it [S11, X3]', async () => {
       await waiting('a')
       await waiting('own limit', { timeout: 1 })
       await job(under, 'by hand', { queue: 'q', state: 'external' })

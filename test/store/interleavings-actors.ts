@@ -140,7 +140,7 @@ export class Actor {
 
   /**
    * Crashes the process before its next step. On a server, this cuts the connection and returns after the rollback. On
-   * SQLite, the transaction is rolled back at its end.
+   * SQLite, the transaction runs to its end and is then rolled back.
    */
   async crash(): Promise<void> {
     const wants = this.#wants

@@ -1,8 +1,9 @@
 /**
- * Orders of steps: all distinguishable orders, or a few from a seed.
+ * Orders of steps: all distinguishable orders, or a few random ones.
  *
  * To try all orders, a depth-first search runs the programs again for each order, because a database cannot be restored
- * to an earlier state. It uses sleep sets: of the orders that differ only in independent steps, it runs one.
+ * to an earlier state. It uses sleep sets: it runs one of the orders that differ only in the order of independent
+ * steps.
  */
 import { type Actor, areDependent, type StepKind } from './interleavings-actors.ts'
 

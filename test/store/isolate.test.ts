@@ -1,4 +1,4 @@
-/** Rows that cannot be written among rows that can: rejected rows and rows with lock timeouts. */
+/** Batches in which some rows cannot be written: rejected rows and rows with lock timeouts. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { StoreUnavailableError } from '../../src/errors.ts'
 import { AllRefusedError } from '../../src/store/refusal.ts'
@@ -186,7 +186,7 @@ describe('rejected rows', () => {
     expect(end.refused).toEqual(ids(rows))
   })
 
-  it('are not blamed if the other rows had nothing to write', async () => {
+  it('are not blamed if nothing was written for the other rows', async () => {
     const { refused, write } = table()
     const rows = many(512)
     for (const { id } of rows.slice(1)) refused.add(id)
@@ -338,7 +338,7 @@ describe('rows that the operation selects itself', () => {
     return { ...of, isolation: found, pass, reported: refused }
   }
 
-  it('are forgotten when they are written together with others', async () => {
+  it('start with the shortest back-off again once they have been written', async () => {
     const { locked, written, pass, isolation: of } = finding()
     locked.add('a')
     await pass(items('a', 'b'))

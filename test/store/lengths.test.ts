@@ -1,4 +1,4 @@
-/** Ids and names have the same limit on every database: any 254 characters; job ids are ASCII. */
+/** Ids and names have the same limit on every database: 254 characters, which must be ASCII in job ids. */
 import { createConnection } from 'mysql2/promise'
 import { expect, it } from 'vitest'
 import { fenceOf } from '../../src/model/job.ts'

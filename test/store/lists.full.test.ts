@@ -64,8 +64,8 @@ eachDatabase(({ kind, bare }) => {
   }
 
   const readsBy = async (statements: readonly string[], index: RegExp) => {
-    // A search reads slices of up to 5,000 rows, and fewer on a slow server. A page without a filter takes up to five
-    // statements: two for the total and two for the keys of the page (with and without an instant), and one for its
+    // A search reads slices of up to 5,000 rows, or smaller ones on a slow server. A page without a filter takes up to
+    // five statements: two for the total, two for the keys of the page (with and without an instant), and one for its
     // rows.
     const isSearch = statements.some((statement) => statement.includes('CASE WHEN 1 = 1'))
     expect(statements.length).toBeLessThanOrEqual(isSearch ? 2 * 100 : 5)

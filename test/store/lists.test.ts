@@ -1,4 +1,4 @@
-/** Pages and counts for web pages, compared with a plain filter over all rows. */
+/** Pages and counts for the web interface, compared with a plain filter over all rows. */
 import * as fc from 'fast-check'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { type Job } from '../../src/model/job.ts'
@@ -340,7 +340,7 @@ onEachStore((under) => {
     )
   })
 
-  it('a search that reaches its time limit returns and reports partial results [V5]', async () => {
+  it('a search that reaches its time limit returns partial results, marked as incomplete [V5]', async () => {
     const many = Array.from({ length: 600 }, (_, index) => index)
     const common = { task: 'many', group_: 'many' }
     await insertAll(
@@ -526,7 +526,7 @@ onEachStore((under) => {
     expect(await schedules.get('large')).toMatchObject({ args: 'x'.repeat(900_000), lastError: large.error })
   })
 
-  it('the next runs are sorted by time, and schedules without one come last, by id', async () => {
+  it('schedules are sorted by next run; those without one come last, by id', async () => {
     await under.query(
       "UPDATE periodic_task SET nextrun = '2026-05-01 00:00:00.000', planned_from = CONCAT(definition, '|2026-05-01 00:00:00.000')".replace(
         /CONCAT\(definition, ('.*')\)/,
