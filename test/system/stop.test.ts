@@ -93,7 +93,7 @@ eachDatabase(({ fresh }) => {
   })
 
   for (const behaviour of ['hold', 'deaf'] as const) {
-    it(`a run that outlasts the grace period is released and runs on another worker: its handler ${behaviour === 'hold' ? 'heeds' : 'does not heed'} its signal`, async () => {
+    it(`a run whose handler ${behaviour === 'hold' ? 'heeds' : 'does not heed'} its signal is released after the grace period and runs on another worker`, async () => {
       const database = await fresh()
       const worker = await WorkerProcess.start({
         ...settings(database, 'leaving'),

@@ -53,7 +53,7 @@ describe('every <span>', () => {
     expect(slots.next(new Date('2026-03-27T18:01:00Z'))).toEqual(new Date('2026-03-27T18:05:07.250Z'))
   })
 
-  test('has no slot at or before its creation', () => {
+  test('has no slot at or before the creation of the schedule', () => {
     const slots = timer('every 5min').elapses(CREATED)
     expect(slots.previous(CREATED)).toBeNull()
     expect(slots.previous(new Date('2026-03-27T09:05:07.249Z'))).toBeNull()
