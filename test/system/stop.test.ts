@@ -62,7 +62,7 @@ eachDatabase(({ fresh }) => {
     })
   })
 
-  it('a worker still stops cleanly if a signal arrives twice at once, from npm and the terminal', async () => {
+  it('a worker still stops cleanly if several signals arrive within a second, as from npm and the terminal', async () => {
     const database = await fresh()
     const worker = await WorkerProcess.start(settings(database, 'leaving'))
     await database.query("INSERT INTO job (task) VALUES ('hold')")

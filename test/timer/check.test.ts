@@ -252,8 +252,8 @@ describe('a warning reports the effect of a clock change [T8]', () => {
     ['daily', 'Europe/Berlin'],
     ['Mon..Fri 9:00', 'Europe/Berlin'],
     ['3:00', 'Europe/Berlin'],
-    // These timers do not elapse on days with clock changes, although a comparison with the previous week suggests that
-    // they do.
+    // These timers elapse a week before a clock change but not on its day, so a comparison with the previous week would
+    // be misleading.
     ['*-*-22 12:00', 'Europe/Berlin'],
     ['*-*-18 2:30', 'Europe/Berlin'],
     // These timers continue regularly through both changes.
