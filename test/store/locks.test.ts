@@ -222,7 +222,7 @@ onEachStore((under) => {
       expect(await evict('locked/1')).toBe('evicted')
     })
 
-    it('an open transaction on a schedule or a job delays only the repair of that row by the sweep', async () => {
+    it('an open transaction on a schedule or a job delays only the repair of that schedule or job by the sweep', async () => {
       await planned(under, 'waits', null, { idle: 'awaiting-finish' })
       await planned(under, 'unblocks', null, { idle: 'done' })
       await planned(under, 'free', null, { idle: 'awaiting-finish' })
@@ -296,7 +296,7 @@ onEachStore((under) => {
       ['without LIMIT', "DELETE FROM job_log WHERE at < '2026-01-01 00:00:00'"],
       ['in batches', "DELETE FROM job_log WHERE at < '2026-01-01 00:00:00' ORDER BY id LIMIT 1000"],
     ])(
-      'an open transaction that deletes old log lines %s under REPEATABLE READ delays new lines until its end, but not outcomes and progress',
+      'an open transaction that deletes old log lines %s under REPEATABLE READ delays new lines until it ends, but does not delay outcomes or progress',
       async (_, statement) => {
         const store = storeOn(impatient(1), '')
         const running = { state: 'running', worker: WORKER, attempt: 1, claim: 1 }
@@ -788,7 +788,7 @@ onEachStore((under) => {
       expect(await database.run("UPDATE periodic_task SET run_count = 1 WHERE id = 'a'")).toBe(1)
     })
 
-    it('after a connection is lost in an idle pool, later calls still work', async () => {
+    it('after an idle pool has lost its connections, calls may fail as unavailable, but later calls work', async () => {
       const store = await under.another()
       await store.workers.register({ id: 'w/1', name: 'w', host: 'h', pid: 1, tasks: [] })
       for (const { id } of await sessions(under)) await under.query(`KILL ${id}`).catch(() => {})

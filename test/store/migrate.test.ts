@@ -365,7 +365,7 @@ describe('a database that cannot be opened', () => {
     },
   )
 
-  it('is rejected if it is not a database', async () => {
+  it('is rejected if it is not a URL, a pool or a drizzle database', async () => {
     // @ts-expect-error not a target
     await expect(openStore({})).rejects.toThrow(InvalidInputError)
     // @ts-expect-error not a target

@@ -440,7 +440,7 @@ onEachStore((under) => {
       },
     )
 
-    it('reset reactivates a dead schedule from now, with cleared counters [R1]', async () => {
+    it('reset reactivates a dead schedule, planned from now and with cleared counters [R1]', async () => {
       await dead('hourly')
       const reset = await under.store.schedules.reset('s')
       expect(reset).toEqual(await under.store.schedules.get('s'))

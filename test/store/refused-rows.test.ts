@@ -283,7 +283,7 @@ onEachStore((under) => {
       ])
     })
 
-    it('an outcome that is rejected even without its result and error is returned, tried last, and not treated as an orphan for now', async () => {
+    it('an outcome that is rejected even without its result and error is returned and tried last, and its job is not treated as an orphan for now', async () => {
       const { store, count, clear, ends } = await ended(() => false)
       await refuse('UPDATE', 'job', "NEW.id = 'bad'")
       const first = await store.executing.settle(ends)

@@ -131,7 +131,7 @@ onEachStore((under) => {
     expect(await left(under)).toEqual(['a-9', 'b-9'])
   })
 
-  it('only done schedules with deletion enabled are removed after the age limit', async () => {
+  it("schedules are removed only if they are done, have after_done = 'delete' and are past the age limit", async () => {
     const now = await clock(under)
     const [old, young] = [toText(after(now, -31 * DAY)), toText(after(now, -29 * DAY))]
     const done = { idle: 'done', after_done: 'delete', created: old, last_finished: old }

@@ -151,7 +151,7 @@ onEachStore((under) => {
     })
   })
 
-  it("whether an owner's new schedule is due at once is decided with the stored id, which determines the jitter", async () => {
+  it("the stored id, which determines the jitter, decides whether an owner's new schedule is due at once", async () => {
     const decided: string[] = []
     const isDue = (id: string) => decided.push(id) === 0
     await under.store.schedules.ownedBy({ group: null, submitter: 'alice' }).put(
@@ -330,7 +330,7 @@ onEachStore((under) => {
   })
 
   describe('a declared set', () => {
-    it('the callback decides the changes, after the rows of the set and the rows with its ids have been locked and read', async () => {
+    it('the callback decides the changes after all rows that belong to the set or have one of its ids have been locked and read', async () => {
       await write(under.store).create('of set', settings({ declaredBy: 'set' }))
       await write(under.store).create('by id', settings())
       await write(under.store).create('other', settings({ declaredBy: 'other' }))

@@ -438,8 +438,8 @@ eachDatabase(({ kind, bare }) => {
       await database.query("DELETE FROM periodic_task WHERE id = 'same'")
     })
 
-    // If this server does not know a worker, its heartbeat would write nothing, so even a replaced server would
-    // commit it.
+    // Without the confirming write, the heartbeat of a worker that this server does not know would write nothing, so
+    // even a replaced server would commit it.
     it('the absence of a row is confirmed by a write, because a replaced server can read but cannot commit [L54]', async () => {
       const written = async (work: () => Promise<unknown>) =>
         (await statementsOf(work)).flatMap((text) => /^(?:INSERT INTO|DELETE FROM) `worker`/.exec(text) ?? [])
@@ -656,7 +656,7 @@ eachDatabase(({ kind, bare }) => {
       const { openStore } = await import('../support/open-store.ts')
       await (await openStore(calm.url)).close()
       const far = toText(new Date(Date.now() + 1_000_000_000))
-      // A mark that lasts more than two leases would be repaired.
+      // A mark that lasted more than two leases would be repaired.
       const soon = toText(new Date(Date.now() + 1.9 * LEASE_MS))
       await insertAll(
         calm,

@@ -19,7 +19,7 @@ import {
   type StoreUnderTest,
 } from './conformance.ts'
 
-/** The columns that contain times. Each accepts every documented format or only text that sorts by time. */
+/** The columns that contain times. Each accepts either every documented format or only text that sorts by time. */
 const COLUMNS = [
   { table: 'periodic_task', column: 'starts', takes: 'every form' },
   { table: 'periodic_task', column: 'ends', takes: 'every form' },

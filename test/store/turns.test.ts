@@ -77,7 +77,7 @@ it.each(['loops', 'calls', 'api'] as const)(
   },
 )
 
-it('the event loop runs between the statements of a long transaction, and no other work enters it [L67]', async () => {
+it('the event loop runs between the statements of a long transaction, which no other work enters [L67]', async () => {
   const database = await SqliteDatabase.open(':memory:')
   await database.run('CREATE TABLE t (id INTEGER)')
   let now = 0

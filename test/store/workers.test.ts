@@ -58,7 +58,7 @@ onEachStore((under) => {
   })
 
   if (under.kind !== 'sqlite')
-    it('a heartbeat of an evicted worker fails if it waits for a lock, but never reports its row as locked', async () => {
+    it("a heartbeat of an evicted worker fails if it waits for a lock, but never returns 'locked'", async () => {
       await under.store.workers.register(worker('w/1'))
       const other = await createConnection(under.url)
       try {

@@ -131,8 +131,8 @@ async function sqliteFile(from?: string): Promise<TestDatabase> {
     kind: 'sqlite',
     url: `sqlite:${file}`,
     query: async (sql, params = []) => {
-      // The driver does not end EXPLAIN before the statement is garbage-collected. Until then, the connection would
-      // keep an old snapshot, so it could neither write nor commit.
+      // The driver does not end EXPLAIN before the statement is garbage-collected. Until then, its connection keeps an
+      // old snapshot, and can neither write nor commit, so EXPLAIN gets a separate connection.
       if (sql.startsWith('EXPLAIN')) {
         const explaining = new Database(file)
         try {
@@ -162,8 +162,8 @@ async function sqliteFile(from?: string): Promise<TestDatabase> {
 }
 
 /**
- * Waits for the write lock without blocking the event loop, because its holder may be Kalends in this process, which
- * could then never release it.
+ * Waits for the write lock without blocking the event loop: the holder of the lock may be Kalends in this process,
+ * which could never release it while the loop is blocked.
  */
 async function whenNotBusy<T>(statement: () => T): Promise<T> {
   const deadline = performance.now() + 100_000

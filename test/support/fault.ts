@@ -1,4 +1,7 @@
-/** A broken guarantee, such as a lost, duplicated or early run. scripts/test.mjs never repeats the test file, because the code is at fault. */
+/**
+ * A broken guarantee, such as a lost, duplicated or early run. scripts/test.mjs never repeats a test file that throws
+ * this error, because the code is at fault.
+ */
 export class OccurrenceFault extends Error {
   override readonly name = 'OccurrenceFault'
 }

@@ -12,7 +12,7 @@ import { findProgram, isRoot } from './servers-programs.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
-/** Suites that need something that is missing on such a machine, and that are fast without it. */
+/** Suites that need something that such a machine lacks, and that finish quickly without it. */
 const suites = [
   'test/support/databases.test.ts',
   'test/support/mariadb-client.test.ts',

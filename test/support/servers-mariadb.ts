@@ -43,7 +43,7 @@ export async function startMariadb(programs: MariadbPrograms): Promise<PrivateSe
 
 /**
  * Creates a new folder and uses it even for temporary files and during initialization: when MariaDB starts, it removes
- * supposed leftovers from its temporary folder, and other servers that use that folder would crash.
+ * supposed leftovers from its temporary folder, so other servers would crash if they shared that folder.
  */
 export async function mariadbPlan({ server, initialize }: MariadbPrograms): Promise<PrivateServerPlan> {
   const folder = await mkdtemp(join(tmpdir(), 'kalends-mariadb-'))

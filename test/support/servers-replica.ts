@@ -215,7 +215,7 @@ export class ReplicaServer extends MysqlServer {
 
   async follow(source: ReplicaServer): Promise<void> {
     await this.query('SET GLOBAL super_read_only = ON', LONG_MS)
-    // Otherwise, applied transactions would wait for replicas that it does not have.
+    // Otherwise, applied transactions would wait for replicas that this server does not have.
     await this.query('SET GLOBAL rpl_semi_sync_source_enabled = OFF')
     const { port } = new URL(source.url)
     const [followed] = await this.query(

@@ -28,7 +28,7 @@ const failing = (kalends: Kalends, text: string): Promise<Health> =>
 
 const wellAgain = (kalends: Kalends): Promise<true> => until(async () => (kalends.health().ok ? true : null))
 
-describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('the file of a SQLite database', () => {
+describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('the file of an SQLite database', () => {
   const sqlite = databases.find(({ kind }) => kind === 'sqlite')
   const file = async () => {
     if (sqlite === undefined) throw new Error('SQLite is not tested')

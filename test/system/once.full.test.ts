@@ -17,8 +17,8 @@ import { killWorkers, until, WorkerProcess } from '../support/worker-process.ts'
 
 const SECONDS = Number(process.env['KALENDS_TEST_SECONDS'] ?? 30)
 /**
- * The load is well below the capacity of two cores that also run other tests, because the test only checks that nothing
- * is lost.
+ * The load is well below the capacity of two cores that also run other tests, because the test checks correctness, not
+ * speed.
  */
 const SCHEDULES = Number(process.env['KALENDS_TEST_SCHEDULES'] ?? 200)
 const WORKERS = 4
@@ -128,8 +128,8 @@ function nameOf(worker: WorkerProcess): string {
 }
 
 /**
- * Half of the schedules make up all slots that a killed worker held, in addition to due slots, so each of their slots
- * must become a run. The other half have the defaults, and their omitted slots must be recorded.
+ * Half of the schedules allow overlap and make up all slots that they miss, so each of their slots must become a run.
+ * The other half have the defaults, and their omitted slots must be recorded.
  */
 function runsEverySlot(schedule: string): boolean {
   return Number(schedule.slice(1)) % 2 === 0

@@ -282,7 +282,7 @@ eachDatabase(({ kind, fresh }) => {
       expect(await database.query(`SELECT id FROM job WHERE id = '${job}'`)).toEqual([])
     })
 
-    it('no edit affects another schedule: it runs every second, on time [L17]', async () => {
+    it('no edit affects another schedule, which runs every second, on time [L17]', async () => {
       const stopped = await clock()
       await admin("UPDATE periodic_task SET enabled = 0 WHERE id = 'control'")
       await until('it has no next run', async () => (await schedule('control'))['wake_at'] === null)

@@ -62,7 +62,7 @@ eachDatabase(({ fresh }) => {
     })
   })
 
-  it('a worker still stops cleanly if a signal arrives twice at once, from npm and the terminal', async () => {
+  it('a worker still stops cleanly if several signals arrive within a second, as from npm and the terminal', async () => {
     const database = await fresh()
     const worker = await WorkerProcess.start(settings(database, 'leaving'))
     await database.query("INSERT INTO job (task) VALUES ('hold')")
@@ -93,7 +93,7 @@ eachDatabase(({ fresh }) => {
   })
 
   for (const behaviour of ['hold', 'deaf'] as const) {
-    it(`a run that outlasts the grace period is released and runs on another worker: its handler ${behaviour === 'hold' ? 'heeds' : 'does not heed'} its signal`, async () => {
+    it(`a run whose handler ${behaviour === 'hold' ? 'heeds' : 'does not heed'} its signal is released after the grace period and runs on another worker`, async () => {
       const database = await fresh()
       const worker = await WorkerProcess.start({
         ...settings(database, 'leaving'),

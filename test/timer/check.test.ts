@@ -48,7 +48,7 @@ describe('the result for a valid timer', () => {
     expect(valid('daily', { limit: 0 })).toMatchObject({ elapses: [], warnings: [] })
   })
 
-  test('for an `every` timer, its run times are counted from the anchor', () => {
+  test('the run times of an `every` timer are counted from the anchor', () => {
     const anchor = new Date('2026-02-28T23:57:00Z')
     expect(valid('every 5min', { anchor, limit: 1 }).elapses[0]?.at).toEqual(new Date('2026-03-01T00:02Z'))
     expect(valid('every 5min', { limit: 1 }).elapses[0]?.at).toEqual(new Date('2026-03-01T00:05Z'))
@@ -252,8 +252,8 @@ describe('a warning reports the effect of a clock change [T8]', () => {
     ['daily', 'Europe/Berlin'],
     ['Mon..Fri 9:00', 'Europe/Berlin'],
     ['3:00', 'Europe/Berlin'],
-    // These timers do not elapse on days with clock changes, although a comparison with the previous week suggests that
-    // they do.
+    // These timers elapse a week before a clock change but not on its day, so a comparison with the previous week would
+    // be misleading.
     ['*-*-22 12:00', 'Europe/Berlin'],
     ['*-*-18 2:30', 'Europe/Berlin'],
     // These timers continue regularly through both changes.

@@ -31,7 +31,7 @@ describe('a time span', () => {
     },
   )
 
-  test('is rejected with an error that names the wrong part and its position', () => {
+  test('an invalid span is rejected with an error that names the invalid part and its position', () => {
     const error = faultOf(() => timeSpan('5min 3 parsecs'))
     expect(error).toMatchObject({ column: 8, token: 'parsecs' })
   })
@@ -53,7 +53,7 @@ describe('every <span>', () => {
     expect(slots.next(new Date('2026-03-27T18:01:00Z'))).toEqual(new Date('2026-03-27T18:05:07.250Z'))
   })
 
-  test('has no slot at or before its creation', () => {
+  test('has no slot at or before the creation of the schedule', () => {
     const slots = timer('every 5min').elapses(CREATED)
     expect(slots.previous(CREATED)).toBeNull()
     expect(slots.previous(new Date('2026-03-27T09:05:07.249Z'))).toBeNull()
@@ -115,7 +115,7 @@ describe('every <span>', () => {
     },
   )
 
-  test('a span of any length is processed', () => {
+  test('an invalid span of any length is rejected', () => {
     for (const text of [`every x${' '.repeat(100_000)}x`, `every ${'after finish '.repeat(20_000)}`])
       expect(() => timer(text)).toThrow(InvalidTimeSpanError)
   })

@@ -1,6 +1,6 @@
 /**
- * Takes screenshots of every page in both themes and two sizes, with the sample data. Saves those that
- * README.md and docs show as webp to docs/screenshots, and, if KALENDS_SCREENSHOTS is set, all as PNG to that folder.
+ * Takes screenshots of every page in both themes and two sizes, with the sample data. Saves those that README.md and
+ * docs show to docs/screenshots, as webp. If KALENDS_SCREENSHOTS names a folder, also saves all of them there, as PNG.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'

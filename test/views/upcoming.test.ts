@@ -6,7 +6,7 @@ import { UpcomingRuns } from '../../src/views/upcoming.ts'
 import { standingClock } from '../kalends/movable-timers.ts'
 import { eachDatabase } from '../support/databases.ts'
 
-// The clock stands still, so that no view exceeds its time limit and returns incomplete results.
+// The clock stands still, because a view that exceeds its time limit returns incomplete results.
 beforeEach(standingClock)
 
 eachDatabase(({ fresh }) => {

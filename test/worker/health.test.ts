@@ -193,7 +193,7 @@ describe('it is ok, and warns: [L68]', () => {
     expect(health.warnings[0]?.text).toMatch(text)
   })
 
-  test('without the lease, the next id of the worker is unknown', () => {
+  test('without the lease, the warning cannot name the next id of the worker', () => {
     const { warnings } = judge({ ...well, worker: null, sinceLeaseLostMs: 10 })
     expect(warnings[0]?.text).toMatch(/registers again with its next heartbeat/)
   })

@@ -384,7 +384,7 @@ describe('a worker that is cut off from the database', () => {
     expect(cutOff.map(({ ms }) => ms)).toEqual([DEAD_AFTER_MS])
   })
 
-  it('gives up nothing while heartbeats succeed or after it has stopped', async () => {
+  it('gives up nothing if no more than two consecutive heartbeats fail, or after it has stopped', async () => {
     const { membership, cutOff } = await beating((number) =>
       // Two consecutive heartbeats fail, which a worker survives.
       number % 5 < 2 ? Promise.reject(new StoreUnavailableError('away')) : after(1000),
