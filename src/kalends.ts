@@ -57,9 +57,9 @@ export class Kalends {
   readonly jobs: Jobs
   /** Lists and counts for user interfaces. Their cost is bounded, regardless of the size of the tables. */
   readonly views: Views
-  /** Takes reports about jobs in the external queue. */
+  /** Takes reports about jobs in external queues. */
   readonly external: ExternalJobs
-  /** For `kalends/http`: `schedules`, `jobs` and the rest, with limits, on connections that no loop uses. @internal */
+  /** For `kalends/http`: `schedules`, `jobs` and the rest, on the API's own, limited connections. @internal */
   readonly api: Access
   readonly #options: CheckedOptions
   readonly #stores: Stores
