@@ -22,8 +22,8 @@ export interface Access {
     | { readonly group?: string | undefined; readonly submitter?: string | undefined }
     | undefined
   /**
-   * The tasks whose schedules and jobs the caller may write. Required with a scope, unless the caller may only
-   * read; without a scope, the default is every task except the built-in ones.
+   * The tasks whose schedules and jobs the caller may write. Required with a scope, unless the caller may only read;
+   * without a scope, the default is every task except the built-in ones.
    */
   readonly tasks?: GrantedTasks | undefined
   /** Limits of the owner; default without a scope: no limits. */
