@@ -57,9 +57,9 @@ export class Kalends {
   readonly jobs: Jobs
   /** Lists and counts for user interfaces. Their cost is bounded, regardless of the size of the tables. */
   readonly views: Views
-  /** Takes reports about jobs in the external queue. */
+  /** Takes reports about jobs in external queues. */
   readonly external: ExternalJobs
-  /** For `kalends/http`: `schedules`, `jobs` and the rest, with limits, on connections that no loop uses. @internal */
+  /** For `kalends/http`: `schedules`, `jobs` and the rest, on the API's own, limited connections. @internal */
   readonly api: Access
   readonly #options: CheckedOptions
   readonly #stores: Stores
@@ -112,11 +112,11 @@ export class Kalends {
   /**
    * Opens the database and, by default, migrates the tables to this version.
    *
-   * @param target  `mysql://user@host/database`, `sqlite:./file.db`, `sqlite::memory:`, a mysql2 pool, or a drizzle
-   *   database that uses one
+   * @param target  `mysql://user@host/database`, `sqlite:./file.db`, `sqlite::memory:`, a mysql2 pool, a
+   *   connection of better-sqlite3 or libsql, or a drizzle database on one of these; see `DatabaseTarget`
    * @throws InvalidInputError naming the option
    * @throws StoreUnavailableError when the database cannot be reached
-   * @throws SchemaError when the application has a table with the name of one of Kalends' tables
+   * @throws SchemaError when this version cannot use the tables, or the application has a table with one of their names
    */
   static async open(target: DatabaseTarget, options: KalendsOptions = {}): Promise<Kalends> {
     const checked = checkedOptions(options)
@@ -316,7 +316,7 @@ export class Kalends {
   /**
    * Stops this worker: the current pass of the scheduler completes, no more jobs are claimed, and handlers get the
    * grace period to finish. Then their signals are aborted, and unfinished jobs return to the queue. Closes the
-   * database unless the caller supplied it. May be called more than once.
+   * connections of Kalends, but not a pool or connection that you passed to `open`. May be called more than once.
    */
   async stop(options: StopOptions = {}): Promise<void> {
     await this.#lifecycle.stop(options)

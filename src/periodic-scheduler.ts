@@ -66,7 +66,7 @@ export class PeriodicScheduler {
     await this.#kalends.start(options)
   }
 
-  /** Stops after the current pass, and closes the database unless the caller supplied it. */
+  /** Stops after the current pass, and closes the scheduler's connections, but not a pool passed to `open`. */
   stop(): Promise<void> {
     return this.#kalends.stop()
   }

@@ -4,8 +4,8 @@ import { within } from './within.ts'
 /** Entries collected during this time are written together. */
 const GATHER_MS = 200
 /**
- * The outcome of an attempt waits this long for the attempt's log and progress. If nothing could be written for this
- * long, outcomes stop waiting until a write succeeds.
+ * Maximum time that the outcome of an attempt waits for the attempt's log and progress. While no write has
+ * succeeded for this long, outcomes do not wait.
  */
 export const OUTCOME_WAIT_MS = 1000
 
@@ -24,8 +24,8 @@ export class Writer {
   #last: Promise<void> = Promise.resolve()
   #next: Promise<void> | null = null
   /**
-   * When the first write since the last complete one began, or when a part of a write last succeeded. Null after a
-   * complete write. By performance.now().
+   * The start of the first write since the last complete one, or the time at which a part of a write last succeeded.
+   * Null after a complete write. By performance.now().
    */
   #since: number | null = null
   /** For each call that waits: its condition, and the function that ends the wait. */
@@ -48,7 +48,7 @@ export class Writer {
     return next
   }
 
-  /** A part of a write succeeded. */
+  /** Called when a part of a write has succeeded. */
   succeeded(): void {
     this.#since = performance.now()
     for (const [isDone, end] of this.#waiting) if (isDone()) end()

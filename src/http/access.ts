@@ -22,7 +22,7 @@ export interface Access {
     | { readonly group?: string | undefined; readonly submitter?: string | undefined }
     | undefined
   /**
-   * The tasks whose schedules and jobs the caller may write. Required with a scope, unless the scope is read-only;
+   * The tasks whose schedules and jobs the caller may write. Required with a scope, unless the caller may only read;
    * without a scope, the default is every task except the built-in ones.
    */
   readonly tasks?: GrantedTasks | undefined

@@ -1,5 +1,5 @@
 /**
- * Slows down guesses of tokens and passwords. The response to a failed sign-in is delayed, and the delay grows with
+ * Slows down guessing of tokens and passwords. The response to a failed sign-in is delayed, and the delay grows with
  * each failure from the same address; other responses are never delayed. An attempt from an address with failures takes
  * one of its 50 tries, and a successful attempt gives it back. Each address regains one try per second; while it has
  * none, its attempts are refused without a check. So, after its 50 tries, an address can guess once per second, and a
@@ -12,10 +12,10 @@ import { Problem } from './problem.ts'
 export const SIGN_IN_LIMITS = {
   firstDelayMs: 100,
   longestDelayMs: 10_000,
-  /** Maximum number of delayed responses at a time, for all addresses together; others are sent immediately. */
+  /** Maximum number of delayed responses at a time, for all addresses together; any others are immediate. */
   delayed: 500,
   tries: 50,
-  /** A try is regained after this time. */
+  /** How long it takes to regain one try. */
   tryMs: 1000,
   forgetMs: 900_000,
   addresses: 10_000,

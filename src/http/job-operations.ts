@@ -160,7 +160,7 @@ async function actOnMany(
     dryRun,
     ...(ids === undefined && { limit }),
     each: async (id, change) => void (await acted(call, id, change)),
-    // After an internal error, or while the database is unavailable, the other jobs would fail as well.
+    // An internal error or an unavailable database ends the call, because the other jobs would fail as well.
     isRefusal: (error) => (problemOf(error)?.status ?? 500) < 500,
   })
   return {

@@ -48,7 +48,7 @@ export interface Answers {
 interface Description {
   readonly summary: string
   readonly description?: string
-  /** Whether the operation covers all owners, so that callers with a scope cannot use it. */
+  /** Whether the operation covers all owners; if so, callers with a scope cannot use it. */
   readonly unscoped?: boolean
   readonly answers: Answers
 }

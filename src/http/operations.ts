@@ -18,7 +18,7 @@ const oneFreeze = { description: 'The freeze', schema: answers.Freeze }
 
 const HOUR_MS = 3_600_000
 const MAX_FAILURES = 100
-/** How long before now the range of upcoming runs may start, and how long it may be, in milliseconds. */
+/** The range of upcoming runs may start at most this long ago, and be at most this long, in milliseconds. */
 const MAX_DISTANCE_MS = 31 * 24 * HOUR_MS
 
 /** In the order in which the document lists them. */

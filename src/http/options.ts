@@ -50,7 +50,7 @@ export interface HttpOptions {
   readonly bodyLimit?: number | undefined
   /** Receives an audit event for each write; default: the logger of Kalends. */
   readonly logger?: Logger | undefined
-  /** A prom-client registry that includes `kalends/prometheus`; default: a new one, if prom-client is installed. */
+  /** A registry with the metrics of `kalends/prometheus`; default: a new one, if prom-client is installed. */
   readonly metrics?: MetricsRegistry | undefined
   readonly events?: ChangesOptions | undefined
   /** Whether to serve the web page as well; default true, unless the API is closed. */

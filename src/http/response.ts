@@ -1,4 +1,4 @@
-/** Responses are JSON, compressed if large, with headers that stop browsers from using them for anything else. */
+/** Responses are JSON, compressed if large; their headers tell browsers not to cache, frame or execute the content. */
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { parseAccept } from 'hono/utils/accept'

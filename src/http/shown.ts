@@ -47,7 +47,7 @@ export function shownText(text: string, { access }: Reader): string {
   return isOwner(access) ? logTextForOwner(text) : text
 }
 
-/** The payload to use if the job was deleted or now has a different error, so that its secrets are unknown. */
+/** The payload to use if the secrets are unknown, because the job was deleted or now has a different error. */
 const UNKNOWN = { truncated: { args: 0, result: 0, progress: 0 } }
 /** Maximum number of characters of a failure, after its secrets are replaced. */
 const MAX_FAILURE_CHARACTERS = 500
@@ -56,7 +56,7 @@ const MAX_FAILURE_CHARACTERS = 500
  * The error of a group of failures: its first line, or the start of that line.
  *
  * @param start  as stored; if it ends in the middle of a secret, that secret cannot be recognised
- * @param newest  the whole job, if anything is hidden; null if the job was deleted
+ * @param newest  the group's last job, in full; null if nothing is hidden or the job was deleted
  */
 export function shownFailure(start: string, newest: Job | null, { access, redaction }: Reader): string {
   const error = newest?.error ?? ''

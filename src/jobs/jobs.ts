@@ -34,7 +34,7 @@ import { type UnhandledTask, unhandledText } from './unhandled-tasks.ts'
 import { untilFinal, type WaitOptions } from './wait.ts'
 
 export interface JobsContext extends CallContext {
-  /** Finds out whether no worker is known to handle a task; null if one is known. */
+  /** Returns details if no worker is known to handle the task; null if one is known. */
   readonly unhandled: (task: string) => Promise<UnhandledTask | null>
   /** Subscribes to attempts that end in this process. @returns a function that ends the subscription */
   readonly onSettled: (listener: (jobId: string) => void) => () => void
@@ -208,7 +208,8 @@ export class Jobs {
    *
    * @returns the job afterwards
    * @throws NotFoundError
-   * @throws ConflictError when it is neither failed nor cancelled, or another job of its schedule is not final
+   * @throws ConflictError when it is neither failed nor cancelled, belongs to an external queue, or would overlap
+   *   another job of its schedule
    */
   retry(id: string): Promise<Job>
   async retry(id: string, ...others: unknown[]): Promise<Job> {
@@ -277,7 +278,7 @@ export class Jobs {
     if (limits !== null) checkOpenJobs(limits, await store.countOpen(limits.openJobs), more)
   }
 
-  /** @throws ConflictError if the owner has a job with the same id without the prefix, which the new job would hide */
+  /** @throws ConflictError if a new job would hide a job of the owner whose stored id lacks the prefix */
   async #checkNames(jobs: readonly NewJob[], store: JobStore): Promise<void> {
     const { owner } = this.#context.authority
     const named = jobs.map(({ id }) => shownId(owner, id)).filter((name, index) => name !== jobs[index]?.id)

@@ -40,8 +40,8 @@ export interface ManyOptions {
    */
   readonly limit?: number | undefined
   /**
-   * Called for each job. It must call `change`, which changes the job and returns it. If it throws an error that
-   * `isRefusal` accepts, only this job is refused.
+   * Called for each job. Must call `change`, which changes the job and returns it. If this function throws an error
+   * that `isRefusal` accepts, only this job is refused.
    */
   readonly each?: (id: string, change: () => Promise<Job>) => Promise<void>
   /** Default: true for NotFoundError, ConflictError, ForbiddenError and LimitError. Other errors end the call. */

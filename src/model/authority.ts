@@ -109,7 +109,7 @@ export function requireTask({ tasks, builtInTasks }: Authority, name: string): v
     throw new ForbiddenError(`The task '${name}' is built in; callers of the API cannot use it`)
 }
 
-/** The settings of a schedule or a job to which limits apply. Omitted settings come from the task. */
+/** The settings of schedules and jobs that limits apply to. Omitted settings come from the task. */
 export type LimitedSettings = Partial<
   Pick<ScheduleSettings, 'priority' | 'timeout' | 'retries' | 'args' | 'overlap' | 'catchUp'>
 >

@@ -19,7 +19,10 @@ export type OwnColumn = { readonly column: string } & (
   | {
       readonly kind: 'instant'
       readonly default?: null | 'now'
-      /** People may set the column, so a CHECK rejects invalid text. sorted: statements compare the stored value. */
+      /**
+       * The column may be set manually, so a CHECK rejects invalid text. sorted: also instants in another form, because
+       * statements compare the stored text.
+       */
       readonly checked?: 'text' | 'sorted'
     }
 )

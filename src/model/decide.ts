@@ -1,4 +1,4 @@
-/** Decides which due slots become runs, by the overlap policy, max_runs and retries that give way. Pure. */
+/** Decides which due slots become runs, based on the overlap policy, max_runs and whether retries give way. Pure. */
 import type { DueSlots } from './due-slots.ts'
 import {
   type Circumstances,

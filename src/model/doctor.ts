@@ -43,7 +43,7 @@ function clockSkew({ now, localNow, roundTripMs }: DoctorInput): Finding[] {
   }))
 }
 
-/** A heartbeat in the future was written by another clock, or the database's clock has been set back since then. */
+/** A heartbeat in the future was written with another clock, or the database's clock has been set back since then. */
 function heartbeatSkew({ now, workers }: DoctorInput): Finding[] {
   const ahead = workers
     .map(({ id, heartbeatAt }) => ({ id, aheadMs: heartbeatAt.getTime() - now.getTime() }))

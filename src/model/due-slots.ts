@@ -20,7 +20,7 @@ export function onlySlot(slot: Date): DueSlots {
   return { kept: [slot], dropped: 0, newestDropped: null, since: slot, last: slot }
 }
 
-/** @param catchUp  maximum number of slots to keep; 0 keeps the newest if due for at most `missedAfterMs` */
+/** @param catchUp  maximum number of slots to keep; 0 keeps one if it has been due for at most `missedAfterMs` */
 export function dueSlots(
   event: Elapses,
   first: Date,

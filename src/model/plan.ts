@@ -59,7 +59,7 @@ export function elapsesOf(schedule: TimedSchedule, now: Date): Elapses {
   })
 }
 
-/** If the clock was ahead when the schedule was created, earlier slots also count, until all of them are decided. */
+/** If the clock was ahead when the schedule was created, slots before `createdAt` count too, until all are decided. */
 function anchorOf(
   { createdAt: created, nextRunAt = null }: TimedSchedule,
   spanMs: number | null,
@@ -174,8 +174,8 @@ function planDue(readable: Readable, circumstances: Circumstances): Plan {
   const frozenUntil = endOfFreeze(circumstances)
   if (schedule.nextRunAt === null) return planFromNow(readable, circumstances)
   if (frozenUntil !== null) return { ...unchanged(schedule), isByHand, frozenUntil }
-  // A manual run may have passed this slot. A manual run submitted while the clock was ahead does not count, because it
-  // would hold back all slots until that time.
+  // A manual run may have moved lastSlot past this slot. A manual run submitted while the clock was ahead does not
+  // count, because it would hold back all slots before its own.
   const decided = lastSlot !== null && schedule.nextRunAt <= lastSlot && !isAhead(lastSlot, now)
   const isOver = decided && !isByHand && wereFrozen(readable, lastSlot, circumstances)
   const given = decided ? nowAfter(now, lastSlot) : slotOf(readable, schedule.nextRunAt)

@@ -303,7 +303,7 @@ function formsOf(secret: string): string[] {
  * How many characters to redact at this position: those of the longest secret, or of a start of a secret that is long
  * enough; 0 if there is neither.
  *
- * @param cutAt  where the text was cut, or -1: a secret may have been cut, too
+ * @param cutAt  where the text was cut, possibly within a secret; -1 if it was not cut
  */
 function secretAt(text: string, at: number, start: Step, cutAt: number): number {
   let found = 0

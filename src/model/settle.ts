@@ -26,7 +26,7 @@ export type AttemptEnd =
     }
   | ({ readonly kind: 'error'; readonly error: string; readonly permanent: boolean } & Spread)
   | ({ readonly kind: 'timeout'; readonly error: string } & Spread)
-  /** Another worker took over the job. The attempt counts as failed, and the job is retried immediately. */
+  /** Another worker took over the job. The attempt counts as failed; if a retry remains, it can start immediately. */
   | { readonly kind: 'lost'; readonly error: string }
   | { readonly kind: 'cancelled'; readonly error: string | null }
   /** The external queue did not report the job's outcome in time. */

@@ -1,4 +1,4 @@
-/** Plans schedules that freezes hold or held. Pure. */
+/** Plans schedules that are, or were, held by freezes. Pure. */
 import { decide } from './decide.ts'
 import { type DueSlots, dueSlots, justBefore, onlySlot } from './due-slots.ts'
 import { type Circumstances, laterOf, type Plan, type Readable, withNextRun } from './planning.ts'

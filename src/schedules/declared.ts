@@ -31,7 +31,7 @@ export type Declaration<Input> = ScheduleInput<Input> & { readonly id?: string }
 
 export type AnyDeclaration = AnyScheduleInput & { readonly task: Task; readonly id?: string }
 
-/** What happens to schedules of a set that no live worker declares any longer. */
+/** What happens to the schedules in a set that are no longer declared by any live worker. */
 export type OnRemoved = 'retire' | 'delete' | 'keep'
 
 interface DeclaredSchedule {

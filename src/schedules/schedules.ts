@@ -109,8 +109,8 @@ export class Schedules {
   }
 
   /**
-   * Lists schedules by id, or by next run. Large values are left out; see `truncated`. For each page, a text search
-   * covers the next 100,000 rows that match the other filters.
+   * Lists schedules, ordered by id or by next run. Large values are left out; see `truncated`. For each page, a text
+   * search covers the next 100,000 rows that match the other filters.
    *
    * @throws InvalidInputError
    */
@@ -170,7 +170,7 @@ export class Schedules {
   }
 
   /**
-   * Submits only manual runs until `resume`. A running job continues.
+   * Until `resume`, only manual runs are submitted. A running job continues.
    *
    * @throws NotFoundError
    * @throws ConflictError when the schedule is already paused, or has no further runs

@@ -182,7 +182,7 @@ export interface Dialect {
   readonly isContended: (error: unknown) => boolean
   /** Whether a statement waited for a lock until its timeout. */
   readonly isLockWait: (error: unknown) => boolean
-  /** @throws InvalidInputError unless a transaction is open in our database and its session stores values unchanged */
+  /** @throws InvalidInputError unless a transaction is open in this database and its session stores values unchanged */
   readonly checkTransaction?: (execute: (statement: string) => unknown) => Promise<void>
   /**
    * A token for each of these tables, whose names are quoted; a token changes whenever its table changes. Two changes
