@@ -48,7 +48,7 @@ async function lending(
   }
 }
 
-/** Waits for the flush, because the next measurement would share the disk with it. */
+/** Waits for the flush, because the next measurement would otherwise share the disk with it. */
 async function flushed(database: BenchDatabase): Promise<void> {
   const deadline = performance.now() + FLUSH_WITHIN_MS
   for (;;) {

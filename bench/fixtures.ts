@@ -4,8 +4,8 @@ import type { BenchDatabase } from './database.ts'
 const CHUNK = 100_000
 
 /**
- * The timer of schedules that the benchmark makes due at a time of its choice. After that run, they are next due
- * at the full hour.
+ * The timer of schedules that the benchmark makes due at a time of its choice. After that time, they are due at
+ * the next full hour.
  */
 const TIMER = 'hourly'
 

@@ -77,7 +77,7 @@ export function compare(
   ]
 }
 
-/** @throws RangeError if the suite has not measured it */
+/** @throws RangeError if the suite has no such measure */
 export function find(measures: readonly Measure[], work: string, subject: string, unit?: string): Measure {
   const found = measures.find(
     (measure) =>

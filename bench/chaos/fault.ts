@@ -16,12 +16,12 @@ export interface Fault {
   readonly name: string
   /** How often it is drawn, relative to the other faults. */
   readonly weight: number
-  /**
-   * Maximum total duration in ms, which the script reserves. Two faults of scope `whole` never run at the same time,
-   * because they affect resources that all workers need. Faults of scope `single` never run in a burst with `whole`
-   * ones.
-   */
+  /** Maximum total duration in ms, which the script reserves. */
   readonly lastsMs: number
+  /**
+   * Two faults of scope `whole` never run at the same time, because they affect resources that all workers need. Faults
+   * of scope `single` never run in the same burst as faults of scope `whole`.
+   */
   readonly scope: Scope
   /**
    * Starts the fault, waits, ends it, and returns when everything is restored except what the workers must recover
@@ -35,7 +35,10 @@ export interface FaultReport {
   readonly detail: string
   readonly trouble?: string
   readonly seen?: boolean
-  /** The workers and rows that it affects, if known. The checker judges everything else as if there were no fault. */
+  /**
+   * The workers and rows that the fault affects; the checker judges everything else as if there were no fault. If
+   * absent, the fault excuses everything.
+   */
   readonly reach?: Reach
 }
 

@@ -38,8 +38,8 @@ export class WorkerFleet implements Fleet {
         ...rest,
         name,
         way,
-        // Every second worker uses a pool, unless there are several nodes, because a pool does not accept a list of
-        // nodes.
+        // On a single server, every second worker uses a pool. With several nodes, none does, because a pool does not
+        // accept a list of nodes.
         isLent: index % 2 === 0 && ['mariadb', 'mysql'].includes(target.kind),
         environment: { ...target.environment, ...environment },
       })

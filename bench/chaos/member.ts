@@ -70,7 +70,7 @@ export class WorkerMember implements Member {
   readonly way: Way
   readonly isLent: boolean
   version: Version = 'old'
-  /** How often the process ended without being asked to. */
+  /** How many times the process ended without being asked to. */
   ownEnds = 0
   readonly #options: MemberOptions
   readonly #clock: WorkerClock

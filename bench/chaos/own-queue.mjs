@@ -133,8 +133,8 @@ export function openOwnQueue({ queue, url, folder, worker }) {
     },
 
     /**
-     * Runs its jobs, each at most once. A job that a worker took but did not report is lost, and ends at its time
-     * limit.
+     * Runs the queue's jobs, each at most once. A job that a worker took but did not report is lost, and ends at its
+     * time limit.
      *
      * @param {(event: 'start' | 'end', job: { id: string, slot: number | null, schedule: string | null, worker: string, attempt: number }) => void} log
      * @param {(id: string) => Promise<unknown>} report

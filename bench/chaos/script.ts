@@ -1,5 +1,5 @@
 /**
- * Decides which faults happen when. The script is drawn from the seed before the run, so the same seed repeats it.
+ * Decides which faults happen when. The script is derived from the seed before the run, so the same seed repeats it.
  *
  * Faults overlap in bursts. After each burst there is a quiet period, in which the workers must recover by themselves.
  * Without this period, recovery could not be measured.

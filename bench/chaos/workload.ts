@@ -80,7 +80,7 @@ const WORK: readonly Columns[] = [
 ]
 
 /**
- * @param count  the number of schedules, at least 10, without those for single workers and the application's queue
+ * @param count  the number of schedules, at least 10, not counting those for single workers and the application's queue
  * @param workers  the names of the workers
  * @param hasQueue  whether the application has its own queue
  */

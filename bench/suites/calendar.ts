@@ -29,7 +29,7 @@ export const SHAPES: readonly Shape[] = [
   { name: 'Mon..Fri 09:00', timers: [weekdays(ZONE)], from: '2027-01-01T00:00:00Z', steps: 260 },
   { name: 'minutely', timers: one('*:*', '* * * * *'), from: '2027-01-01T00:00:00Z', steps: 500 },
   { name: 'Feb 29', timers: one('*-02-29 12:00', '0 12 29 2 *'), from: '2027-01-01T00:00:00Z', steps: 10 },
-  // The events cross the night when the clocks go back, at a time that does not occur twice.
+  // The steps cross the night when the clocks go back; 04:30 does not occur twice.
   { name: 'DST night', timers: one('04:30', '30 4 * * *'), from: '2027-10-29T12:00:00Z', steps: 4 },
   { name: '*-*~1 18:00', timers: one('*-*~1 18:00', '0 18 L * *'), from: '2027-01-01T00:00:00Z', steps: 24 },
   {

@@ -1,5 +1,5 @@
 /**
- * No-op jobs, compared with other queues: submitted in bulk, then claimed, run and completed with their own results.
+ * No-op jobs on Kalends and other queues: submitted in bulk, then claimed, run and completed with their own results.
  */
 import { z } from 'zod'
 import { Child } from '../child.ts'

@@ -96,7 +96,7 @@ function perRun({ phase }: Result, rate: number): Cpu {
   return { server: phase.cpu.server / rate, node: phase.cpu.node / rate }
 }
 
-/** The units of the result's phase are seconds. */
+/** In the result's phase, the unit of work is a second. */
 async function measure(bench: Bench, rate: number, seconds: number, load: number): Promise<Result> {
   const database = await bench.servers.mariadb()
   const worker = new Child('programs/steady', { url: database.url, seconds, concurrency: CONCURRENCY })

@@ -18,7 +18,7 @@ function anchorOf(row: ScheduleRow, spanMs: number | null): number {
   return spanMs !== null && isBefore ? (created % spanMs) - spanMs : created
 }
 
-/** @returns null if the timer is invalid, so the schedule must have no slots */
+/** @returns null if the timer is invalid; the schedule must then have no slots */
 export function courseOf(row: ScheduleRow): Course | null {
   try {
     const parsed = timer(row.timer)

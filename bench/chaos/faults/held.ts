@@ -7,7 +7,7 @@ import type { Random } from '../random.ts'
 const WAIT_MS = 60_000
 
 /**
- * The fault affects the worker and the rows that it holds, unless the report specifies its reach.
+ * The fault affects the worker and the rows that it holds, unless the report specifies another reach.
  *
  * @param work  causes the fault and ends it; afterwards, the worker is always running
  * @param isLent  select only a worker on a pool of its application

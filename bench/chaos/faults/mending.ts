@@ -1,4 +1,4 @@
-/** Common parts of faults on the database. Such a fault affects all workers, and checks whether health() reports it. */
+/** Common parts of faults on the database. They affect all workers, and report whether health() showed them, if known. */
 import type { FaultReport, Ground } from '../fault.ts'
 import { tells } from './held.ts'
 

@@ -23,8 +23,8 @@ export function replicaFaults(pair: ReplicationPair, leaseMs: number): Fault[] {
       scope: 'whole',
       async run(ground, random) {
         const { source, replica } = pair
-        // The replica is cut off for a moment before the source dies, so that the source has transactions that it has
-        // not acknowledged to any client.
+        // Sometimes the replica is cut off for a moment before the source dies, so that the source has transactions
+        // that it has not acknowledged to any client.
         const cutOffMs = random.pick([0, random.int(100, 1000)])
         const deadMs = random.int(0, 3000)
         const aloneMs = random.int(0, leaseMs)

@@ -1,6 +1,6 @@
 /**
  * A transaction holds a single row for one to four leases. Only work that needs that row may wait for it. Some of
- * these faults also kill the worker that the row belongs to, so that the other workers cannot take over that row.
+ * these faults kill a worker while a row that it holds is locked; the other workers then cannot take over that row.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Connection, RowDataPacket } from 'mysql2/promise'
@@ -195,7 +195,7 @@ function reachOf(table: Lockable['table'], row: Readonly<Record<string, unknown>
   }
 }
 
-/** The rows that a worker held when it died. Work on them may wait until other workers evict it. */
+/** The rows that a worker held when it died. Work on them may wait until other workers evict the dead worker. */
 async function heldBy(connection: Connection, { name }: Member): Promise<KnownReach> {
   const ids = async (query: string) => {
     const [rows] = await connection.query<RowDataPacket[]>(query, [`${name}/%`])

@@ -115,7 +115,7 @@ export function serverAdminFaults(
         const idle: Connection[] = []
         const ms = random.int(1500, 5000)
         try {
-          // Leave only a few free connections, so that it does not take hundreds to use them up.
+          // Leave only ten connections free; otherwise, reaching the limit could take hundreds.
           await admin.query(`SET GLOBAL max_connections = ${(await connectionsNow(admin)) + 10}`)
           await takeAllPlaces(workerUrl, idle)
           // Kill some of the workers' connections, oldest first. The workers cannot reconnect, because the freed

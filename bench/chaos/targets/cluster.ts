@@ -108,7 +108,7 @@ export function adminOf(node: ClusterNode): Admin {
   return new Admin(databaseUrl(node))
 }
 
-/** A URL with the workers' user that bypasses all proxies. */
+/** A URL that bypasses all proxies, with the workers' user. */
 export function workerUrl({ url }: ClusterNode): string {
   return workerUrlOf(new URL(url).host)
 }

@@ -2,7 +2,7 @@
 import type { Access } from './access.ts'
 import type { RowText } from '../record.ts'
 
-/** Deadlocks that a server has counted since the last query are lost if it is killed. */
+/** Deadlocks that a server has counted since the last query are lost if the server is killed. */
 const LOOK_EVERY_MS = 1000
 
 export class DeadlockCount {

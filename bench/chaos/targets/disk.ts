@@ -32,7 +32,7 @@ export class SmallDisk {
     try {
       await (await open(image, 'w')).close()
       await truncate(image, SIZE_BYTES)
-      // -m 0 reserves nothing for root, because root runs the server.
+      // -m 0 reserves nothing for root: the server runs as root, and would use the reserve.
       await run(makeFileSystem, ['-q', '-F', '-m', '0', '-O', '^has_journal', image])
       await mkdir(path)
       await run(mount, ['-o', 'loop', image, path])

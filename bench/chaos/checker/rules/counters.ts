@@ -74,7 +74,7 @@ function within(
   return { least, most: most + handledElsewhere(jobEdits, jobs) }
 }
 
-/** The number of edits to other jobs of these schedules. These jobs may have been counted before they were edited. */
+/** The number of edits to other jobs of these schedules. Those jobs may have been counted before they were edited. */
 function handledElsewhere(jobEdits: Evidence['jobEdits'], jobs: readonly JobRow[]): number {
   const own = new Set(jobs.map(({ id }) => id))
   const schedules = new Set(jobs.map(({ schedule }) => schedule))

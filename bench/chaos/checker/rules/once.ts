@@ -79,8 +79,8 @@ const attemptKey = (job: unknown, attempt: unknown, worker: unknown) => [job, at
 type IsReleased = (start: RunLine, starts: number) => boolean
 
 /**
- * Whether a worker has returned an attempt to the queue each time it started the attempt, so that the attempt does not
- * count. The attempts of pruned jobs are unknown.
+ * Whether a worker returned an attempt to the queue after each start, so that none of the starts counts. True for
+ * pruned jobs, whose attempts are unknown.
  */
 function releases({ attempts, journal }: RunRecord): IsReleased {
   const counts = new Map<string, number>()

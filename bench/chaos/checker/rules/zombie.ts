@@ -60,7 +60,7 @@ function deafAfterLoss(
         event === 'end' && attempt === start.attempt && worker === start.worker && mono > start.mono,
     )
     if (later === undefined || end === undefined || end.worker === later.worker) continue
-    // A fault may suspend the worker. Once it resumes, it learns of the loss from a heartbeat, within the lease.
+    // A fault may suspend the worker. Once resumed, the worker learns of the loss from a heartbeat, within the lease.
     const told = times.deadline(times.hostOfMono(later.mono), leaseMs + LOAD_MS)
     if (times.hostOfMono(end.mono) > told)
       return `attempt ${start.attempt} completed on ${start.worker} ${Math.round(end.mono - later.mono)} ms after attempt ${later.attempt} had started on ${later.worker}, and was never signalled`
