@@ -8,7 +8,7 @@ type Json = Record<string, unknown>
 const NAMED: Readonly<Record<string, z.ZodType>> = { ...bodies, ...answers }
 
 const PROBLEMS: Readonly<Record<string, string>> = {
-  '400': 'The request cannot be parsed, or is not possible in this state',
+  '400': 'The request cannot be parsed, or is not possible in the current state',
   '401': 'Not signed in',
   '403':
     'The role, the scope, its tasks or the application does not allow the request, or a page on another site sent it',

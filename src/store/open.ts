@@ -192,7 +192,7 @@ async function openDatabase(target: DatabaseTarget, options: OpenOptions = {}): 
   if (schema !== undefined && (typeof schema !== 'string' || !SCHEMA.test(schema)))
     throw new InvalidInputError(
       'schema',
-      `must be up to 64 letters, digits, '_', '$' and '-', got '${schema}'`,
+      `must be 1 to 64 letters, digits, '_', '$' and '-', got '${schema}'`,
     )
   const file = typeof target === 'string' ? pathIn(target) : isSqlite(target) ? await fileOf(target) : null
   if (file !== null) {

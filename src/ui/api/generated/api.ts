@@ -1140,7 +1140,7 @@ export interface components {
         };
         SchedulePage: {
             items: components["schemas"]["ListedSchedule"][];
-            /** @description The total on all pages: 1000 means 1000 or more; null if unknown, because the search stopped before it found that many */
+            /** @description The total on all pages: 1000 means 1000 or more; null if the search stopped before the total was known */
             total: number | null;
             /** @description `after` for the next page; null at the end. A search may return fewer rows than the limit, or none, although there is a next page */
             next: string | null;
@@ -1273,7 +1273,7 @@ export interface components {
         };
         JobPage: {
             items: components["schemas"]["ListedJob"][];
-            /** @description The total on all pages: 1000 means 1000 or more; null if unknown, because the search stopped before it found that many */
+            /** @description The total on all pages: 1000 means 1000 or more; null if the search stopped before the total was known */
             total: number | null;
             /** @description `after` for the next page; null at the end. A search may return fewer rows than the limit, or none, although there is a next page */
             next: string | null;
@@ -1696,7 +1696,7 @@ export interface operations {
                     "application/json": components["schemas"]["SchedulePage"];
                 };
             };
-            /** @description The request cannot be parsed, or is not possible in this state */
+            /** @description The request cannot be parsed, or is not possible in the current state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -1783,7 +1783,7 @@ export interface operations {
                     "application/json": components["schemas"]["Schedule"];
                 };
             };
-            /** @description The request cannot be parsed, or is not possible in this state */
+            /** @description The request cannot be parsed, or is not possible in the current state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -1886,7 +1886,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The request cannot be parsed, or is not possible in this state */
+            /** @description The request cannot be parsed, or is not possible in the current state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -1990,7 +1990,7 @@ export interface operations {
                     "application/json": components["schemas"]["Schedule"];
                 };
             };
-            /** @description The request cannot be parsed, or is not possible in this state */
+            /** @description The request cannot be parsed, or is not possible in the current state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -2089,7 +2089,7 @@ export interface operations {
                     "application/json": components["schemas"]["Schedule"];
                 };
             };
-            /** @description The request cannot be parsed, or is not possible in this state */
+            /** @description The request cannot be parsed, or is not possible in the current state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -2200,7 +2200,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The request cannot be parsed, or is not possible in this state */
+            /** @description The request cannot be parsed, or is not possible in the current state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -2299,7 +2299,7 @@ export interface operations {
                     "application/json": components["schemas"]["Schedule"];
                 };
             };
-            /** @description The request cannot be parsed, or is not possible in this state */
+            /** @description The request cannot be parsed, or is not possible in the current state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -2723,7 +2723,7 @@ export interface operations {
                     "application/json": components["schemas"]["JobReference"];
                 };
             };
-            /** @description The request cannot be parsed, or is not possible in this state */
+            /** @description The request cannot be parsed, or is not possible in the current state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -2839,7 +2839,7 @@ export interface operations {
                     "application/json": components["schemas"]["History"];
                 };
             };
-            /** @description The request cannot be parsed, or is not possible in this state */
+            /** @description The request cannot be parsed, or is not possible in the current state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -2928,7 +2928,7 @@ export interface operations {
                     "application/json": components["schemas"]["Elapses"];
                 };
             };
-            /** @description The request cannot be parsed, or is not possible in this state */
+            /** @description The request cannot be parsed, or is not possible in the current state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -3016,7 +3016,7 @@ export interface operations {
                     "application/json": components["schemas"]["Explanation"];
                 };
             };
-            /** @description The request cannot be parsed, or is not possible in this state */
+            /** @description The request cannot be parsed, or is not possible in the current state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -3119,7 +3119,7 @@ export interface operations {
                     "application/json": components["schemas"]["JobPage"];
                 };
             };
-            /** @description The request cannot be parsed, or is not possible in this state */
+            /** @description The request cannot be parsed, or is not possible in the current state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -3206,7 +3206,7 @@ export interface operations {
                     "application/json": components["schemas"]["SubmittedJob"];
                 };
             };
-            /** @description The request cannot be parsed, or is not possible in this state */
+            /** @description The request cannot be parsed, or is not possible in the current state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -3310,7 +3310,7 @@ export interface operations {
                     "application/json": components["schemas"]["Job"];
                 };
             };
-            /** @description The request cannot be parsed, or is not possible in this state */
+            /** @description The request cannot be parsed, or is not possible in the current state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -3396,7 +3396,7 @@ export interface operations {
                     "application/json": components["schemas"]["Attempts"];
                 };
             };
-            /** @description The request cannot be parsed, or is not possible in this state */
+            /** @description The request cannot be parsed, or is not possible in the current state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -3485,7 +3485,7 @@ export interface operations {
                     "application/json": components["schemas"]["LogLines"];
                 };
             };
-            /** @description The request cannot be parsed, or is not possible in this state */
+            /** @description The request cannot be parsed, or is not possible in the current state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -3571,7 +3571,7 @@ export interface operations {
                     "application/json": components["schemas"]["Job"];
                 };
             };
-            /** @description The request cannot be parsed, or is not possible in this state */
+            /** @description The request cannot be parsed, or is not possible in the current state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -3667,7 +3667,7 @@ export interface operations {
                     "application/json": components["schemas"]["JobsActionAnswer"];
                 };
             };
-            /** @description The request cannot be parsed, or is not possible in this state */
+            /** @description The request cannot be parsed, or is not possible in the current state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -3771,7 +3771,7 @@ export interface operations {
                     "application/json": components["schemas"]["Job"];
                 };
             };
-            /** @description The request cannot be parsed, or is not possible in this state */
+            /** @description The request cannot be parsed, or is not possible in the current state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -3867,7 +3867,7 @@ export interface operations {
                     "application/json": components["schemas"]["JobsActionAnswer"];
                 };
             };
-            /** @description The request cannot be parsed, or is not possible in this state */
+            /** @description The request cannot be parsed, or is not possible in the current state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -3968,7 +3968,7 @@ export interface operations {
                     "application/json": components["schemas"]["Freezes"];
                 };
             };
-            /** @description The request cannot be parsed, or is not possible in this state */
+            /** @description The request cannot be parsed, or is not possible in the current state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4046,7 +4046,7 @@ export interface operations {
                     "application/json": components["schemas"]["Freeze"];
                 };
             };
-            /** @description The request cannot be parsed, or is not possible in this state */
+            /** @description The request cannot be parsed, or is not possible in the current state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4151,7 +4151,7 @@ export interface operations {
                     "application/json": components["schemas"]["FreezePreview"];
                 };
             };
-            /** @description The request cannot be parsed, or is not possible in this state */
+            /** @description The request cannot be parsed, or is not possible in the current state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4254,7 +4254,7 @@ export interface operations {
                     "application/json": components["schemas"]["Freeze"];
                 };
             };
-            /** @description The request cannot be parsed, or is not possible in this state */
+            /** @description The request cannot be parsed, or is not possible in the current state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4354,7 +4354,7 @@ export interface operations {
                     "application/json": components["schemas"]["ScheduleCounts"];
                 };
             };
-            /** @description The request cannot be parsed, or is not possible in this state */
+            /** @description The request cannot be parsed, or is not possible in the current state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4445,7 +4445,7 @@ export interface operations {
                     "application/json": components["schemas"]["JobCounts"];
                 };
             };
-            /** @description The request cannot be parsed, or is not possible in this state */
+            /** @description The request cannot be parsed, or is not possible in the current state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4535,7 +4535,7 @@ export interface operations {
                     "application/json": components["schemas"]["Failures"];
                 };
             };
-            /** @description The request cannot be parsed, or is not possible in this state */
+            /** @description The request cannot be parsed, or is not possible in the current state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4609,7 +4609,7 @@ export interface operations {
                     "application/json": components["schemas"]["Tasks"];
                 };
             };
-            /** @description The request cannot be parsed, or is not possible in this state */
+            /** @description The request cannot be parsed, or is not possible in the current state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4683,7 +4683,7 @@ export interface operations {
                     "application/json": components["schemas"]["Workers"];
                 };
             };
-            /** @description The request cannot be parsed, or is not possible in this state */
+            /** @description The request cannot be parsed, or is not possible in the current state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4757,7 +4757,7 @@ export interface operations {
                     "application/json": components["schemas"]["Findings"];
                 };
             };
-            /** @description The request cannot be parsed, or is not possible in this state */
+            /** @description The request cannot be parsed, or is not possible in the current state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4840,7 +4840,7 @@ export interface operations {
                     "application/json": components["schemas"]["TimerCheck"];
                 };
             };
-            /** @description The request cannot be parsed, or is not possible in this state */
+            /** @description The request cannot be parsed, or is not possible in the current state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4922,7 +4922,7 @@ export interface operations {
                     "application/json": components["schemas"]["Load"];
                 };
             };
-            /** @description The request cannot be parsed, or is not possible in this state */
+            /** @description The request cannot be parsed, or is not possible in the current state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -5005,7 +5005,7 @@ export interface operations {
                     "application/json": components["schemas"]["Upcoming"];
                 };
             };
-            /** @description The request cannot be parsed, or is not possible in this state */
+            /** @description The request cannot be parsed, or is not possible in the current state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -5079,7 +5079,7 @@ export interface operations {
                     "application/json": components["schemas"]["Me"];
                 };
             };
-            /** @description The request cannot be parsed, or is not possible in this state */
+            /** @description The request cannot be parsed, or is not possible in the current state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -5153,7 +5153,7 @@ export interface operations {
                     "text/event-stream": string;
                 };
             };
-            /** @description The request cannot be parsed, or is not possible in this state */
+            /** @description The request cannot be parsed, or is not possible in the current state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -5227,7 +5227,7 @@ export interface operations {
                     "text/plain": string;
                 };
             };
-            /** @description The request cannot be parsed, or is not possible in this state */
+            /** @description The request cannot be parsed, or is not possible in the current state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -5370,7 +5370,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description The request cannot be parsed, or is not possible in this state */
+            /** @description The request cannot be parsed, or is not possible in the current state */
             400: {
                 headers: {
                     [name: string]: unknown;
