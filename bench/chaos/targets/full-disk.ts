@@ -50,7 +50,7 @@ export async function writeMuch(url: string): Promise<string | null> {
  * @returns a description of what was done
  */
 export async function reviveServer(server: ServerProcess, url: string): Promise<string> {
-  // A server that exits does so almost immediately.
+  // If the server exits, it does so almost immediately.
   await delay(100)
   const gaveUp = server.pid === null
   if (gaveUp) await server.start()
