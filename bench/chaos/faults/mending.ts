@@ -1,4 +1,4 @@
-/** Common parts of faults on the database. They affect all workers, and report whether health() showed them, if known. */
+/** Common parts of faults on the database. These affect all workers, and may report whether health() showed them. */
 import type { FaultReport, Ground } from '../fault.ts'
 import { tells } from './held.ts'
 
