@@ -111,7 +111,7 @@ describe('events', () => {
     })
   })
 
-  it('reach a listener that was added with `once` only one time', async () => {
+  it('reach a listener only once if it was added with `once`', async () => {
     const work = task('work')
     await using app = await open((kalends) => kalends.handle(work, () => undefined))
     const heard: string[] = []

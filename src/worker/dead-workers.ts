@@ -17,8 +17,9 @@ interface DeadWorkersOptions {
 }
 
 /**
- * A worker is dead if its heartbeat has not changed for most of a lease, as observed by this process with its own
- * monotonic clock and without database errors. Its row is deleted, so that its next heartbeat finds no row.
+ * A worker is considered dead if its heartbeat has not changed for most of a lease, as observed by this process with
+ * the local monotonic clock and without database errors. The dead worker's row is deleted, so that its next heartbeat
+ * finds no row.
  */
 export class DeadWorkers {
   readonly #options: DeadWorkersOptions
@@ -42,7 +43,7 @@ export class DeadWorkers {
   }
 
   /**
-   * @param asked  when the database was asked for the list, by the monotonic clock
+   * @param asked  the monotonic time at which the list was requested from the database
    * @returns how many workers were evicted
    */
   async evict(list: readonly WorkerRecord[], asked: number, ownId: string | null): Promise<number> {

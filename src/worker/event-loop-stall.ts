@@ -1,6 +1,6 @@
 /**
- * Notices that the event loop has stalled, because of a handler that computes without a break, a suspended machine, a
- * debugger or SIGSTOP. This matters because no heartbeat is sent during a stall.
+ * Detects stalls of the event loop. Possible causes are a handler that computes without a break, a suspended machine, a
+ * debugger and SIGSTOP. Stalls matter because no heartbeat is sent during them.
  */
 
 const TICK_MS = 250

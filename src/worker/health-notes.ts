@@ -37,7 +37,7 @@ export interface HealthNote {
 /** The measured difference between this machine's clock and the database's clock. */
 export interface ClockDifference {
   readonly aheadMs: number
-  /** How long the query took. The difference may be off by half of this time. */
+  /** How long the query took. The difference may be off by up to half of this time. */
   readonly roundTripMs: number
 }
 

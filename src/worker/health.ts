@@ -25,7 +25,7 @@ export interface Health {
   readonly loops: readonly LoopHealth[]
 }
 
-/** Kalends ends a stuck statement itself, so a restart is only needed after this time. */
+/** Kalends ends stuck statements itself, so a restart is needed only if a loop is stuck for longer than this. */
 const STUCK_FOR_GOOD_LEASES = 3
 const STUCK_FOR_GOOD_MS = 180_000
 /** Runs continue without these loops, so a failure of one is only a warning. */

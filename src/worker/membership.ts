@@ -21,7 +21,7 @@ import { CutOff } from './cut-off.ts'
 import { deadAfterMs, DeadWorkers } from './dead-workers.ts'
 import { TakeOver, type TakeOverOptions } from './take-over.ts'
 
-/** How soon a heartbeat that found this worker's row locked is repeated: before another worker evicts this one. */
+/** Time until the next heartbeat if this worker's row was locked: short, so that it precedes an eviction. */
 const LOCKED_RETRY_MS = 50
 
 export interface MembershipOptions

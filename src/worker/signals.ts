@@ -3,7 +3,7 @@ import type { Logger } from '../logger.ts'
 
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const
 /**
- * The terminal signals both npm and this process, and npm forwards its signal, so one request arrives twice. Signals
+ * A terminal sends a signal to both npm and this process, and npm forwards it, so one request arrives twice. Signals
  * within this time count as one.
  */
 const SAME_REQUEST_MS = 1000

@@ -15,7 +15,7 @@ export interface TakeOverOptions {
   readonly monotonicNow: () => number
   /** Null while this worker may not take on work. */
   readonly worker: () => string | null
-  /** Called when this worker's jobs are orphans, which means that it was evicted and does not know it yet. */
+  /** Called when this worker's jobs are orphans, so it was evicted and has not noticed yet. */
   readonly onEvicted: () => void
   readonly onSettled: (result: Settled) => void
   readonly onRejected: (attempt: UnsettledAttempt, error: unknown) => void

@@ -1,7 +1,7 @@
 /**
- * Polls the database once per poll interval for all parts of a worker, so an idle worker costs one statement per
- * second, or ten while other processes submit jobs for it. Between polls, it sleeps exactly until the next schedule or
- * job is due, by the clock of the database. Writes by this process wake it.
+ * Polls the database once per poll interval for all parts of a worker. By default, an idle worker thus costs one
+ * statement per second, or ten after other processes have submitted jobs. The watch also wakes when the next schedule
+ * or job is due, by the clock of the database, and when this process writes.
  */
 import { Loop } from '../loop.ts'
 import type { ClockDifference } from './health-notes.ts'
@@ -81,8 +81,8 @@ export class Watch {
     if (look.freezes !== this.#freezes) await this.#thaw(look.freezes)
     const roundTripMs = answered - asked
     this.#clock = { aheadMs: before + roundTripMs / 2 - look.now.getTime(), roundTripMs }
-    // Jobs that this process submits wake the executor without a poll. A job that was already claimable at the last poll may be
-    // one that no worker can start.
+    // Jobs that this process submits wake the executor without a poll. A job that was already claimable at the last
+    // poll may be one that no worker can start.
     if (look.claimable && !this.#wasClaimable && !this.#hasOwn) this.#briskUntil = answered + BRISK_FOR_MS
     this.#wasClaimable = look.claimable
     this.#hasOwn = false

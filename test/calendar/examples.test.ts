@@ -7,7 +7,7 @@ interface Example {
   readonly expr: string
   readonly base?: string
   readonly normalized?: string
-  /** The first elapses; `never` follows the last one that exists. If missing, the text must be rejected. */
+  /** The first elapses, followed by `never` if there are no more; undefined if the text must be rejected. */
   readonly next?: readonly string[]
 }
 

@@ -9,7 +9,7 @@ import { runs } from '../support/runs.ts'
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
 
-/** Zones, each with a day on which its clocks change, or the end of a month or year. */
+/** Zones, each with a day on which its clocks change or on which a month or year ends. */
 const CHANGES = [
   ['Europe/Berlin', '2024-03-31'],
   ['Europe/Berlin', '2024-10-27'],

@@ -617,7 +617,7 @@ it('checks ten times as many jobs in about ten times the CPU time', { timeout: 6
     return user + system
   }
   const few = costOf(200)
-  // Garbage collection takes a larger share of a larger record; a quadratic check would take a hundred times as long.
+  // Garbage collection takes more of the time for a larger record; a quadratic check would take 100 times as long.
   expect(costOf(2000)).toBeLessThan(40 * few)
 })
 
@@ -628,7 +628,7 @@ describe('the order of events when the database clock changes', () => {
     offsetMs,
     mono: host,
   })
-  // The database clock equals the harness's clock, but is an hour behind from 100 s to 110 s.
+  // The database clock is an hour behind the harness's clock from 100 s to 110 s, and otherwise equal to it.
   const times = new Times([clock(0, 0), clock(100_000, -3_600_000), clock(110_000, 0)])
   const at = (host: number, offsetMs = 0) => ({
     from: host + offsetMs - 10,

@@ -136,7 +136,7 @@ export async function eachFault(
   })
 }
 
-/** Why the target lacks the fault on this machine; undefined if it must have it. */
+/** Why the target lacks the fault on this machine; undefined if it must have the fault. */
 function whyLeftOut({ target }: Scene, fault: string): string | undefined {
   return Object.entries(target.leftOut).find(([part]) => fault.startsWith(`${part}.`))?.[1]
 }

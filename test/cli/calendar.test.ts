@@ -81,7 +81,7 @@ test("an event without a zone is in UTC, as in a schedule, regardless of the pro
 })
 
 describe('an invalid expression', () => {
-  test('prints one message with a caret below the mistake and a correction', () => {
+  test('prints one message with a correction, and a caret below the mistake', () => {
     const { message, exitCode } = refusal('Mon..Fr 9:00')
     expect(message).toBe(
       `Not a calendar event: "Mon..Fr 9:00", column 6: a weekday is expected here; did you mean Fri?

@@ -60,7 +60,7 @@ test.each([
     expect(most).toBeGreaterThan(before)
     expect(most - before).toBeLessThan(100_000_000)
   },
-  // On a busy machine, the shell takes minutes to print this much output.
+  // On a busy machine, the shell can take minutes to print this much output.
   600_000,
 )
 

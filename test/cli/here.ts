@@ -112,7 +112,7 @@ function sharing(): void {
 /** The replacements for the methods. After each file, vitest restores process.exit. */
 const intercepted = new WeakSet<object>()
 
-/** @param instead  called when a command calls the method; if it returns undefined, the method is also called */
+/** @param instead  called when a command calls the method; if `instead` returns undefined, the method is called too */
 function intercept(
   owner: object,
   name: string,

@@ -1,6 +1,6 @@
 /**
- * Files generated from src/model/settings.ts: the tables of the documentation, and the settings of the web page, which
- * can import only the REST API. `npm run docs:settings` updates them.
+ * Files generated from src/model/settings.ts: the tables of the documentation, and the settings of the web page, whose
+ * code must not import src/model. `npm run docs:settings` updates these files.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

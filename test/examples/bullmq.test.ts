@@ -20,7 +20,7 @@ afterAll(() => redis?.stop())
 
 eachDatabase(({ kind, fresh }) => {
   test.skipIf(found === null)(
-    'after kill -9 between the hand-over to BullMQ and the COMMIT, BullMQ gets the same job again, runs it once, and its outcome is reported [S11, X2, L7]',
+    'after kill -9 between the hand-over to BullMQ and the COMMIT, BullMQ gets the same job again and runs it once, and the outcome is reported [S11, X2, L7]',
     async () => {
       const url = redis?.url ?? ''
       const database = await fresh()

@@ -129,7 +129,7 @@ onAllDatabases(
     const [created = {}] = await query("SELECT created FROM periodic_task WHERE id = 'interval'")
     const slots = rows.filter(({ schedule }) => schedule === 'interval').map(({ slot }) => Number(slot))
     expect(slots[0], kind).toBeGreaterThan(begun)
-    // The first scheduler plans the schedule at its own start, which may be after the first of these times.
+    // The first scheduler plans the schedule when it starts, which may be after the first multiples of the interval.
     const first = ((slots[0] ?? 0) - milliseconds(created['created'])) / 2000
     expect(slots, kind).toEqual(
       slots.map((_, index) => milliseconds(created['created']) + 2000 * (Math.ceil(first) + index)),

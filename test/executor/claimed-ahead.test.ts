@@ -22,7 +22,7 @@ function ran(count: number): void {
   vi.advanceTimersByTime(20)
 }
 
-it('as many jobs are wanted as short runs ended in this period or the previous one', () => {
+it('as many jobs are wanted as short runs ended in this period or the previous one, whichever had more', () => {
   expect(ahead.wanted()).toBe(0)
   ran(10)
   expect(ahead.wanted()).toBe(10)

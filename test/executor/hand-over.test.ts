@@ -1,4 +1,4 @@
-/** The hand-over loop after a submit that throws, hangs or ends the transaction. */
+/** The hand-over loop after a submit callback that throws, hangs or ends the transaction. */
 import { expect, it, vi } from 'vitest'
 import { type ExternalQueue, HandOver } from '../../src/executor/hand-over.ts'
 import type { ClaimedJob } from '../../src/model/job.ts'
@@ -85,7 +85,7 @@ it('hands over all waiting jobs, a hundred at a time', async () => {
   expect(handedOver).toEqual(MANY)
 })
 
-it('after a submit that took too long, starts over with one job, then more', async () => {
+it('if the submit callback takes too long, starts over with one job, then more', async () => {
   const error = new CallbackTooSlowError('too long')
   const { handOver, limits, refused, postponed } = scene(MANY, { failsOnce: { ids: ['j0'], error } })
   await handOver.pass()

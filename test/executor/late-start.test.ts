@@ -114,7 +114,7 @@ eachDatabase((under) => {
     )
     for (const id of others) expect(await ended(kalends, id)).toMatchObject({ state: 'success', attempt: 1 })
     expect(begun[0]?.job).toBe(blocking)
-    // No job starts on a worker that other workers may consider dead, and each of the other jobs starts once.
+    // No job starts on a worker that other workers may consider dead, and each job after the blocking one starts once.
     expect(begun.filter(({ worker }) => worker === null)).toEqual([])
     expect(begun.filter(({ job }) => job !== blocking).map(({ job }) => job)).toEqual(others)
   })

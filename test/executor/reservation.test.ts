@@ -191,7 +191,7 @@ it('nothing can be reserved while a task has no capacity, because its jobs may b
   expect(executor.claims.reserve(WORKER, 1)).not.toBeNull()
 })
 
-it('a full worker can claim no task', async () => {
+it('a worker without free capacity has no claimable tasks', async () => {
   const { executor, waiting, ends } = await started(1)
   ends.set('a', gate())
   waiting.push('a')

@@ -1,4 +1,4 @@
-/** A worker claims a job again while it still runs an earlier claim of it. */
+/** A worker claims a job again while an earlier claim of the same job is still running. */
 import { expect, it, onTestFinished } from 'vitest'
 import { CancelledError, LeaseLostError } from '../../src/errors.ts'
 import type { ClaimedJob, Fence } from '../../src/model/job.ts'

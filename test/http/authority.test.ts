@@ -330,7 +330,7 @@ eachDatabase((under) => {
     },
   )
 
-  it('if a schedule changes while the hook is asked about a run, its new version does not run [V7]', async () => {
+  it('if a schedule changes while the hook is asked about a run, the new version does not run [V7]', async () => {
     const edits: (() => Promise<unknown>)[] = []
     const { call, kalends } = await apiScene(under, {
       permit: async () => (await edits.shift()?.(), true),

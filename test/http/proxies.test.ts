@@ -1,4 +1,4 @@
-/** Forwarding headers only count if they come from trusted proxies, and an open API rejects requests with them. */
+/** Forwarding headers count only if they come from trusted proxies, and an open API rejects requests with them. */
 import { once } from 'node:events'
 import { createServer, request as rawRequest } from 'node:http'
 import { connect, type AddressInfo } from 'node:net'

@@ -46,7 +46,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
       expect((await call(`GET ${path}`, { as: 'ann' })).body).toEqual({ ok: true, live: true })
   })
 
-  it('every operation requires at least its role', async () => {
+  it('every operation rejects callers whose role is too low', async () => {
     const { call } = await open()
     const rank = { read: 1, operate: 2, admin: 3, submit: 4 }
     for (const [as, role] of [
@@ -365,7 +365,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
     expect([wrong.status, wrong.headers.get('allow')]).toEqual([405, 'GET, PUT, PATCH, DELETE'])
   })
 
-  it('a body with many errors gets a short response with the first 20 errors and the number of the others', async () => {
+  it('a body with many errors gets a short response with the first 20 errors and the number of others', async () => {
     const { call } = await open()
     const unknown = Object.fromEntries(Array.from({ length: 50_000 }, (_, index) => [`unknown-${index}`, 1]))
     const { status, body, text } = await call('POST /api/v1/schedules', {

@@ -5,7 +5,7 @@ import { standingClock } from '../kalends/movable-timers.ts'
 import { scene } from '../kalends/scene.ts'
 import { eachDatabase } from '../support/databases.ts'
 
-// The clock stands still, so that no search exceeds its time limit and returns incomplete results.
+// The clock stands still, because a search that exceeds its time limit returns incomplete results.
 beforeEach(standingClock)
 
 eachDatabase((under) => {
