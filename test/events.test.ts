@@ -89,7 +89,7 @@ describe('events', () => {
     expect(heard).toEqual([1])
   })
 
-  it('no longer reach a listener whose signal was aborted, before or after the subscription', () => {
+  it('do not reach a listener whose signal was aborted before or after it subscribed', () => {
     const emitter = new Emitter<Events>(() => {})
     const heard: number[] = []
     const controller = new AbortController()

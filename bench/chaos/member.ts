@@ -62,7 +62,7 @@ const START_LIMIT_MS = 300_000
 const HEALTH_LIMIT_MS = 2000
 /** Longer than the application waits for a connection from its own pool. */
 const MISUSE_LIMIT_MS = 5000
-/** Delay between two attempts to start the process, as a supervisor would have. */
+/** The delay before the process is restarted, like that of a supervisor. */
 const RESTART_MS = 300
 
 export class WorkerMember implements Member {

@@ -103,7 +103,7 @@ async function lockOne(
 ): Promise<void> {
   const key = table === 'attempt' ? ['job_id', 'claim'] : ['id']
   const [row] = await database.query(`SELECT ${key.join(', ')} FROM ${table} WHERE ${where} LIMIT 1`)
-  if (row === undefined) throw new Error(`No row of ${table} could be locked`)
+  if (row === undefined) throw new Error(`No row of ${table} matches, so there is nothing to lock`)
   await admin.query(
     `SELECT 1 FROM ${table} WHERE ${key.map((column) => `${column} = ?`).join(' AND ')} FOR UPDATE`,
     key.map((column) => row[column]),

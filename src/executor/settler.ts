@@ -26,7 +26,7 @@ export class Settler {
   readonly loop: Loop
   readonly #options: SettlerOptions
   #queue: UnsettledAttempt[] = []
-  /** The time at which each outcome was found locked, in the order of retries. Times are by performance.now(). */
+  /** When each outcome was first found locked, by performance.now(); the next one to try again comes first. */
   readonly #locked = { since: new Map<UnsettledAttempt, number>(), retryAt: 0 }
   readonly #rejected = { attempts: [] as UnsettledAttempt[], retryAt: Infinity }
   readonly #whenEmpty: (() => void)[] = []

@@ -161,7 +161,7 @@ const SHORTEST_SECRET = 4
 const MAX_SECRET_CHARACTERS = 65_536
 /** If there are more secrets than this, they are added to the trie before there is a string to search. */
 const MAX_WAITING = 1000
-/** The start of a secret is also redacted if it is this long: drivers, for example, quote only the beginning. */
+/** A prefix of a secret is also redacted if it has this many characters: drivers, for example, quote only the start. */
 const LONG_PREFIX = 64
 
 /** The end of a string that `shortened` has cut. */

@@ -1,4 +1,5 @@
-/** Follows the steps on the pages in order: each file, and each command in its terminal, with the documented output. */
+/** Follows the steps on each page in order: creates the files, runs each command in its terminal, and expects the
+ * documented output. */
 import { spawn } from 'node:child_process'
 import { chmod, mkdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -196,7 +196,7 @@ describe('a preview', () => {
     expect(await kalends.freezes()).toEqual([])
   })
 
-  test('a preview for a schedule and a task or group that it does not have shows no slots; every preview requires a future time', async () => {
+  test('a preview shows no slots if the schedule does not have the given task or group; every preview requires a future time', async () => {
     await using on = await life((kalends) =>
       kalends.schedules.create({ id: 's', task: work, timer: 'hourly', group: 'a' }),
     )

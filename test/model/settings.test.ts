@@ -31,7 +31,7 @@ describe('the groups of settings', () => {
     expect(SETTING_NAMES.filter(isPolicy)).toEqual(POLICY_NAMES)
   })
 
-  it('jobs have the settings for their runs and their owner', () => {
+  it('a job has the settings that control its runs or name its owner', () => {
     expect(JOB_SETTING_NAMES).toEqual([
       'task',
       'args',

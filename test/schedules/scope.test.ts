@@ -381,7 +381,7 @@ eachDatabase((under) => {
     expect((await schedules.list()).total).toBeLessThanOrEqual(2)
   })
 
-  it('only a limited number of writes by one owner wait for each other; further writes are rejected', async () => {
+  it('only a limited number of writes by one owner can queue; further writes are rejected', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const submits = Array.from({ length: 100 }, () =>

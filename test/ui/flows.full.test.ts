@@ -23,7 +23,7 @@ describe.each(wanted)('$kind', ({ fresh }) => {
     return { database, application }
   }
 
-  it('creates a schedule with an invalid and then a valid timer, and shows its run without a reload', async ({
+  it('rejects an invalid timer, creates the schedule with a valid one, and shows its run without a reload', async ({
     skip,
   }) => {
     const { application } = await start()

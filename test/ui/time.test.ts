@@ -151,7 +151,7 @@ describe('a week of the calendar', () => {
     expect(cells.map(({ half }) => half)).toEqual(['first', 'second', null])
   })
 
-  it('has hours that begin on the full hour of local time', () => {
+  it('has hours that begin on the hour in local time', () => {
     const { from } = weekOf(new Date('2026-03-25T12:00:00Z'), 'Asia/Kolkata')
     expect(hourOf(new Date('2026-03-25T12:29:59Z'), from).toISOString()).toBe('2026-03-25T11:30:00.000Z')
     expect(hourOf(new Date('2026-03-25T12:30:00Z'), from).toISOString()).toBe('2026-03-25T12:30:00.000Z')
