@@ -14,12 +14,15 @@ import { claimed, executorOn, NOTHING, startLoops, WRITTEN } from './claimed.ts'
 interface Given extends Partial<Pick<JobExecutorOptions, 'middleware' | 'redaction'>> {
   readonly jobs: readonly ClaimedJob[]
   readonly handler: Handler
-  readonly schema?: StandardSchema<Record<string, unknown>>
+  readonly schemas?: {
+    readonly args?: StandardSchema<Record<string, unknown>>
+    readonly result?: StandardSchema<unknown>
+  }
   readonly store?: Partial<ExecutingStore>
 }
 
 /** Runs jobs of the task 'noop'. The event loop runs as usual, but the test advances the time. */
-async function running({ jobs, handler, schema, store, ...options }: Given) {
+async function running({ jobs, handler, schemas = {}, store, ...options }: Given) {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
   onTestFinished(() => void vi.useRealTimers())
   const queue = [...jobs]
@@ -34,7 +37,7 @@ async function running({ jobs, handler, schema, store, ...options }: Given) {
       },
       ...store,
     },
-    { task: schema === undefined ? task('noop') : task('noop', { args: schema }), handler },
+    { task: task('noop', schemas), handler },
     { concurrency: 10_000, ...options },
   )
   startLoops(executor)
@@ -204,6 +207,43 @@ it('secrets in earlier progress are removed from later progress and the result, 
   expect(ends.get('too many')).toMatchObject({ result: expect.stringContaining('["first-secret"]') })
 })
 
+it('a result that repeats a secret of earlier progress is stored as it is if readers see the secret in the args', async () => {
+  const { ends } = await running({
+    jobs: [{ ...claimed('j'), args: { token: 'hunter22' }, argsText: '{"token":"hunter22"}' }],
+    redaction: new Redaction(['args.token', 'progress.token']),
+    handler: ({ progress }) => {
+      progress({ token: 'hunter22' })
+      progress({ token: 'other' })
+      return 'with hunter22'
+    },
+  })
+  await pass(1000)
+  expect(ends.get('j')).toMatchObject({ kind: 'success', result: '"with hunter22"' })
+})
+
+it('the error of a result that does not match its schema contains no secrets of the result, and names its cause', async () => {
+  const { ends } = await running({
+    jobs: [claimed('j')],
+    redaction: new Redaction(['result.token']),
+    schemas: {
+      result: {
+        '~standard': {
+          version: 1,
+          vendor: 'test',
+          validate: (result) => ({ issues: [{ message: `invalid: ${JSON.stringify(result)}` }] }),
+        },
+      },
+    },
+    handler: () => ({ token: 'hunter22' }),
+  })
+  const end = ends.get('j')
+  expect(end).toMatchObject({ kind: 'error', permanent: true })
+  expect(end).toMatchObject({
+    error: expect.stringMatching(/^PermanentError: .*invalid: \{"token":"\[redacted\]"\}[^]*\nCaused by: /),
+  })
+  expect(JSON.stringify(end)).not.toContain('hunter22')
+})
+
 it('each of a thousand attempts with different timeouts ends at its own timeout', async () => {
   const jobs = Array.from({ length: 1000 }, (_, index) => withTimeout(`${index}`, ((index * 7) % 1000) + 1))
   const { executor, ends } = await running({
@@ -267,11 +307,13 @@ it('a job that is cancelled while its args are checked ends without calling its 
   let calls = 0
   const { executor, ends } = await running({
     jobs: [claimed('checked'), claimed('stuck')],
-    schema: {
-      '~standard': {
-        version: 1,
-        vendor: 'test',
-        validate: () => checked.promise,
+    schemas: {
+      args: {
+        '~standard': {
+          version: 1,
+          vendor: 'test',
+          validate: () => checked.promise,
+        },
       },
     },
     handler: () => {

@@ -54,7 +54,8 @@ it('no more are wanted while more than half of the wanted number wait', () => {
 
 it('none are wanted for a second after a claim has left out jobs', () => {
   ahead.pause()
-  vi.advanceTimersByTime(990)
+  vi.advanceTimersByTime(980)
+  // The period ends exactly a second after the claim.
   ran(10)
   expect(ahead.wanted()).toBe(10)
   ahead.pause()
@@ -75,4 +76,10 @@ it('jobs that have not started within 100 ms are given back, oldest first', () =
   expect(given).toEqual(['j1', 'k0'])
   expect(ahead.size).toBe(0)
   expect(vi.getTimerCount()).toBe(0)
+})
+
+it('one timer is enough for jobs that were claimed together', () => {
+  ahead.add(jobs(2))
+  vi.advanceTimersToNextTimer()
+  expect(given).toEqual(['j0', 'j1'])
 })

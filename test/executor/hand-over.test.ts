@@ -1,16 +1,22 @@
 /** The hand-over loop after a submit callback that throws, hangs or ends the transaction. */
-import { expect, it, vi } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
+import { StoreUnavailableError } from '../../src/errors.ts'
 import { type ExternalQueue, HandOver } from '../../src/executor/hand-over.ts'
 import type { ClaimedJob } from '../../src/model/job.ts'
+import type { JobExecutorOptions } from '../../src/executor/options.ts'
 import { Redaction } from '../../src/model/redaction.ts'
 import {
+  CallbackError,
   CallbackTooSlowError,
   type ExecutingStore,
   TransactionEndedError,
 } from '../../src/store/executing-store.ts'
+import { AllRefusedError } from '../../src/store/refusal.ts'
 import { claimed, NOTHING } from './claimed.ts'
 
 const jobOf = (id: string): ClaimedJob => ({ ...claimed(id), state: 'external' })
+
+type HandOverStore = Pick<ExecutingStore, 'promoteDue' | 'handOver' | 'handedOver' | 'postpone' | 'settle'>
 
 function scene(
   waiting: readonly string[],
@@ -18,10 +24,16 @@ function scene(
     submit = () => {},
     reports = true,
     failsOnce,
-  }: Partial<Pick<ExternalQueue, 'submit' | 'reports'>> & {
-    /** The first hand-over that includes one of these jobs fails with this error after submit. */
-    readonly failsOnce?: { readonly ids: readonly string[]; readonly error: Error }
-  } = {},
+    redaction = new Redaction(['args.password']),
+    worker = () => 'w/1',
+    leaseMs = 60_000,
+    ...parts
+  }: Partial<Pick<ExternalQueue, 'submit' | 'reports'> & Pick<JobExecutorOptions, 'redaction' | 'worker'>> &
+    Partial<HandOverStore> & {
+      readonly leaseMs?: number
+      /** The first hand-over that includes one of these jobs fails with this error after submit. */
+      readonly failsOnce?: { readonly ids: readonly string[]; readonly error: Error }
+    } = {},
 ) {
   const left = new Set(waiting)
   const limits: number[] = []
@@ -32,7 +44,7 @@ function scene(
   const handedOver: string[] = []
   let failure = failsOnce
   const postponed: { id: string; error: string }[] = []
-  const store: Pick<ExecutingStore, 'promoteDue' | 'handOver' | 'handedOver' | 'postpone' | 'settle'> = {
+  const store: HandOverStore = {
     postpone: (jobs) => {
       postponed.push(...jobs)
       for (const { id } of jobs) left.delete(id)
@@ -59,13 +71,14 @@ function scene(
       settled.push(...ends.map(({ fence }) => fence.id))
       return Promise.resolve(NOTHING)
     },
+    ...parts,
   }
   const handOver = new HandOver({
     store,
     queue: { submit, reports, name: 'q', tasks: null, timeoutMs: 1000 },
-    worker: () => 'w/1',
-    leaseMs: 60_000,
-    redaction: new Redaction(['args.password']),
+    worker,
+    leaseMs,
+    redaction,
     argsLimit: 1000,
     onStarted: ({ id }) => void handedOver.push(id),
     onSettled: () => {},
@@ -78,11 +91,12 @@ function scene(
 const MANY = Array.from({ length: 250 }, (_, index) => `j${index}`)
 
 it('hands over all waiting jobs, a hundred at a time', async () => {
-  const { handOver, limits, left, handedOver } = scene(MANY)
+  const { handOver, limits, left, handedOver, settled } = scene(MANY)
   expect(await handOver.pass()).toBe(Infinity)
   expect(left.size).toBe(0)
   expect(limits).toEqual([100, 100, 100, 100])
   expect(handedOver).toEqual(MANY)
+  expect(settled).toEqual([])
 })
 
 it('if the submit callback takes too long, starts over with one job, then more', async () => {
@@ -94,22 +108,27 @@ it('if the submit callback takes too long, starts over with one job, then more',
   expect(refused).toHaveBeenCalledTimes(100)
   expect(refused.mock.calls[0]?.[1]).toMatchObject({
     message: 'submit of the external queue failed: too long',
+    cause: error,
   })
   expect(postponed).toHaveLength(100)
 })
 
 it('after a submit that has ended the transaction, only uncommitted jobs are submitted again [X1]', async () => {
   const error = new TransactionEndedError('it ended the transaction')
-  const { handOver, committed, refused, errors, handedOver } = scene(['a', 'b'], {
+  const { handOver, committed, refused, errors, handedOver, limits } = scene(['a', 'b'], {
     failsOnce: { ids: ['a'], error },
   })
   committed.push('a')
   await handOver.pass()
   expect(handedOver).toEqual(['a'])
   expect(refused.mock.calls.map(([id]) => id)).toEqual(['b'])
-  expect(errors.mock.calls.map(([thrown]) => thrown)).toMatchObject([
-    { message: 'submit of the external queue failed: it ended the transaction' },
+  expect(errors.mock.calls).toEqual([
+    [
+      expect.objectContaining({ message: 'submit of the external queue failed: it ended the transaction' }),
+      'hand-over',
+    ],
   ])
+  expect(limits).toEqual([100, 100])
 })
 
 it('throws other errors, and continues in the next pass', async () => {
@@ -129,15 +148,228 @@ it('ends the jobs itself if the queue sends no reports, even if the callback has
   committed.push('a')
   await handOver.pass()
   expect(settled).toEqual(['a'])
-  const other = scene(['d'], { reports: false })
+  const settle = vi.fn<HandOverStore['settle']>(() => Promise.resolve(NOTHING))
+  const other = scene(['d'], { reports: false, settle })
   await other.handOver.pass()
-  expect(other.settled).toEqual(['d'])
+  expect(settle.mock.calls.map(([ends]) => ends.map(({ fence }) => fence.id))).toEqual([['d']])
 })
 
-it('calls submit with jobs that contain no internal fields of the store', async () => {
+it('reports a job whose end the database rejects', async () => {
+  const error = new Error('no end')
+  const { handOver, errors } = scene(['a'], {
+    reports: false,
+    settle: ([item]) => Promise.resolve({ ...NOTHING, refused: item === undefined ? [] : [{ item, error }] }),
+  })
+  await handOver.pass()
+  expect(errors.mock.calls).toEqual([[error, 'hand-over']])
+})
+
+it('calls submit with jobs without internal fields of the store, with the connection and with a signal', async () => {
   const submit = vi.fn<ExternalQueue['submit']>()
-  await scene(['a'], { submit }).handOver.pass()
-  const [[job]] = submit.mock.calls[0] ?? [[]]
+  const tx = {}
+  const { signal } = new AbortController()
+  const waiting = [jobOf('a')]
+  const { handOver } = scene([], {
+    submit,
+    handOver: async (_worker, _queue, _limit, _afterGroup, call) => {
+      const jobs = waiting.splice(0)
+      if (jobs.length > 0) await call(jobs, tx, signal)
+      return jobs
+    },
+  })
+  await handOver.pass()
+  const [[job], context] = submit.mock.calls[0] ?? [[]]
+  expect(context?.tx).toBe(tx)
+  expect(context?.signal).toBe(signal)
   expect(job).toMatchObject({ id: 'a', state: 'external' })
   for (const name of ['claim', 'argsText', 'policy', 'releases']) expect(job).not.toHaveProperty(name)
+})
+
+it('each hand-over starts after the group of the last job of the one before', async () => {
+  const after: string[] = []
+  const groups = ['a', 'b', 'c']
+  const { handOver } = scene([], {
+    handOver: async (_worker, _queue, _limit, afterGroup, call) => {
+      after.push(afterGroup)
+      const jobs = groups.splice(0).map((group) => ({ ...jobOf(group), group }))
+      if (jobs.length > 0) await call(jobs, {}, new AbortController().signal)
+      return jobs
+    },
+  })
+  await handOver.pass()
+  await handOver.pass()
+  expect(after).toEqual(['', 'c', 'c'])
+})
+
+it('promotes due jobs once after each wake-up for the time', async () => {
+  const promoteDue = vi.fn<HandOverStore['promoteDue']>(() => Promise.resolve(0))
+  const { handOver } = scene([], { promoteDue })
+  await handOver.pass()
+  expect(promoteDue).not.toHaveBeenCalled()
+  handOver.wakeForTime()
+  await handOver.pass()
+  await handOver.pass()
+  expect(promoteDue).toHaveBeenCalledTimes(1)
+})
+
+it('postpones a job that cannot be promoted, reports other errors of the promotion, and hands over the rest', async () => {
+  const error = new Error('bad row')
+  const scenes = {
+    refusing: scene(['a'], {
+      promoteDue: (_most, onRefused) => {
+        onRefused?.('bad', error)
+        return Promise.resolve(0)
+      },
+    }),
+    failing: scene(['a'], { promoteDue: () => Promise.reject(error) }),
+  }
+  for (const { handOver, handedOver } of Object.values(scenes)) {
+    handOver.wakeForTime()
+    await handOver.pass()
+    expect(handedOver).toEqual(['a'])
+  }
+  expect(scenes.refusing.postponed).toMatchObject([{ id: 'bad', error: 'bad row' }])
+  expect(scenes.refusing.refused.mock.calls).toEqual([['bad', error]])
+  expect(scenes.refusing.errors).not.toHaveBeenCalled()
+  expect(scenes.failing.errors.mock.calls).toEqual([[error, 'hand-over']])
+})
+
+it('a pass ends when the database is unavailable', async () => {
+  const error = new StoreUnavailableError('away')
+  const away = () => Promise.reject(error)
+  const promoting = scene(['a'], { promoteDue: away })
+  promoting.handOver.wakeForTime()
+  await expect(promoting.handOver.pass()).rejects.toBe(error)
+  const tooSlow = { ids: ['a'], error: new CallbackTooSlowError('too long') }
+  const postponing = scene(['a'], { postpone: away, failsOnce: tooSlow })
+  await expect(postponing.handOver.pass()).rejects.toBe(error)
+  expect([...promoting.handedOver, ...postponing.handedOver]).toEqual([])
+})
+
+it('reports jobs that cannot be postponed', async () => {
+  const error = new Error('no postpone')
+  const tooSlow = new CallbackTooSlowError('too long')
+  const { handOver, errors } = scene(['a'], {
+    postpone: (jobs) => (jobs.length === 0 ? Promise.resolve() : Promise.reject(error)),
+    failsOnce: { ids: ['a'], error: tooSlow },
+  })
+  await handOver.pass()
+  expect(errors.mock.calls).toEqual([
+    [expect.objectContaining({ cause: tooSlow }), 'hand-over'],
+    [error, 'hand-over'],
+  ])
+})
+
+it('while the worker has no id, hands over nothing', async () => {
+  const { handOver, left, limits } = scene(['a'], { worker: () => null })
+  expect(await handOver.pass()).toBe(Infinity)
+  expect(limits).toEqual([])
+  expect(left.size).toBe(1)
+})
+
+it('if the database accepts no job because of an error of submit, throws an error that names the callback', async () => {
+  const cause = new CallbackError('no more room')
+  const { handOver } = scene(['a'], {
+    handOver: () => Promise.reject(new AllRefusedError('all were refused', { cause })),
+  })
+  await expect(handOver.pass()).rejects.toMatchObject({
+    message: 'submit of the external queue failed: no more room',
+    cause,
+  })
+  for (const error of [
+    new AllRefusedError('all were refused', { cause: new Error('bad rows') }),
+    new Error('another error', { cause }),
+  ]) {
+    const other = scene(['a'], { handOver: () => Promise.reject(error) })
+    await expect(other.handOver.pass()).rejects.toBe(error)
+  }
+})
+
+it('an error of submit contains no secrets of its jobs, and its cause has a stack', async () => {
+  const thrown: unknown[] = []
+  const waiting = [{ ...jobOf('a'), argsText: '{"password":"hunter22"}' }]
+  const { handOver } = scene([], {
+    handOver: async (_worker, _queue, _limit, _after, call) => {
+      const jobs = waiting.splice(0)
+      if (jobs.length === 0) return []
+      await call(jobs, {}, new AbortController().signal).catch((error: unknown) => thrown.push(error))
+      return []
+    },
+    submit: () => {
+      throw new TypeError('bad password hunter22')
+    },
+  })
+  await handOver.pass()
+  expect(thrown).toMatchObject([
+    {
+      message: 'bad password [redacted]',
+      cause: expect.stringMatching(/^TypeError: bad password \[redacted\]\n +at /),
+    },
+  ])
+})
+
+it('the error of a postponed job contains no secrets of the job', async () => {
+  const { handOver, postponed } = scene([], {
+    handOver: async (_worker, _queue, _limit, _after, call) => {
+      if (postponed.length > 0) return []
+      const args = { password: 'hunter22' }
+      await call([{ ...jobOf('a'), args, argsText: JSON.stringify(args) }], {}, new AbortController().signal)
+      throw new CallbackTooSlowError('waited for hunter22')
+    },
+  })
+  await handOver.pass()
+  expect(postponed).toMatchObject([
+    { id: 'a', error: 'submit of the external queue failed: waited for [redacted]' },
+  ])
+})
+
+it('postpones a job that the database rejects, and continues with other jobs', async () => {
+  const error = new Error('bad row')
+  let passes = 0
+  const { handOver, postponed } = scene([], {
+    handOver: (_worker, _queue, _limit, _after, _call, onRefused) => {
+      passes += 1
+      if (passes === 1) onRefused?.('bad', error)
+      return Promise.resolve([])
+    },
+  })
+  expect(await handOver.pass()).toBe(Infinity)
+  expect(postponed).toMatchObject([{ id: 'bad', error: 'bad row' }])
+  expect(passes).toBe(2)
+})
+
+it.each([
+  ['a third of a short lease', 30_000, 10_000],
+  ['at most 20 s', 600_000, 20_000],
+])('submit has %s', async (_, leaseMs, deadlineMs) => {
+  const deadlines: unknown[] = []
+  const { handOver } = scene([], {
+    leaseMs,
+    handOver: (_worker, queue) => {
+      deadlines.push(queue.deadlineMs)
+      return Promise.resolve([])
+    },
+  })
+  await handOver.pass()
+  expect(deadlines).toEqual([deadlineMs])
+})
+
+it('a pass ends after a second, so that other work of its loop gets a turn', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const { handOver, limits } = scene(MANY, { submit: () => void vi.advanceTimersByTime(500) })
+  expect(await handOver.pass()).toBe(0)
+  expect(limits).toHaveLength(2)
+})
+
+it('the loop runs passes until it is stopped', async () => {
+  const { handOver, left, limits } = scene(['a'])
+  handOver.loop.start()
+  handOver.wakeForTime()
+  while (left.size > 0) await new Promise((resolve) => setImmediate(resolve))
+  expect(handOver.loop.health()).toMatchObject({ name: 'hand-over', lastError: null })
+  await handOver.stop()
+  const before = limits.length
+  expect(await handOver.pass()).toBe(Infinity)
+  expect(limits).toHaveLength(before)
 })

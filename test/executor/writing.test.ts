@@ -3,7 +3,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { StoreUnavailableError } from '../../src/errors.ts'
 import { Journal } from '../../src/executor/journal.ts'
 import { MAX_WAITING_BYTES } from '../../src/executor/line-queue.ts'
-import { Settler } from '../../src/executor/settler.ts'
+import { MAX_EXEMPT, Settler } from '../../src/executor/settler.ts'
 import type { AttemptEnd } from '../../src/model/settle.ts'
 import { DEFAULT_POLICY } from '../../src/model/task.ts'
 import type {
@@ -135,22 +135,133 @@ describe('the outcome of a run', () => {
   })
 })
 
+describe('locked and rejected outcomes', () => {
+  /** A settler whose loop uses fake timers. */
+  function settlerOn(settleAttempts: ExecutingStore['settle']) {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const batches: number[] = []
+    const onSettled = vi.fn<(result: Settled) => void>()
+    const settler = new Settler({
+      store: storeWith({
+        settle: (attempts) => {
+          batches.push(attempts.length)
+          return settleAttempts(attempts)
+        },
+      }),
+      onSettled,
+      onRejected: () => {},
+      onError: () => {},
+    })
+    settler.loop.start()
+    const later = async (ms: number) => {
+      await vi.advanceTimersByTimeAsync(ms)
+      for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve))
+    }
+    return { settler, batches, onSettled, later }
+  }
+
+  const lockedAll = (attempts: readonly UnsettledAttempt[]) => ({ ...settledAll([]), locked: [...attempts] })
+
+  it('count as exempt together, and the age of the oldest is known even after others have moved ahead of it', async () => {
+    const { settler, batches, onSettled, later } = settlerOn(async (attempts) => {
+      const refused = attempts.filter(({ fence }) => fence.id === 'bad')
+      return {
+        ...lockedAll(attempts.filter((one) => !refused.includes(one))),
+        refused: refused.map((item) => ({ item, error: new Error('no end') })),
+      }
+    })
+    await later(0)
+    expect(settler.loop.health()).toMatchObject({ busySince: null, nextPassAt: null })
+    settler.add(attempt('bad', success('1')))
+    for (let number = 0; number < MAX_EXEMPT - 1; number += 1)
+      settler.add(attempt(`early${number}`, success('1')))
+    await later(0)
+    expect(settler.unwritten()).toMatchObject({ locked: MAX_EXEMPT - 1, rejected: 1, isLimitReached: true })
+    expect(settler.occupied()).toBe(0)
+    await later(200)
+    for (const id of ['late0', 'late1']) settler.add(attempt(id, success('1')))
+    await later(0)
+    expect(settler.occupied()).toBe(2)
+    await later(100)
+    // The first 200 have been retried, and are now behind the last.
+    expect(settler.pending().map(({ id }) => id)).toEqual([
+      'late1',
+      ...Array.from({ length: MAX_EXEMPT - 1 }, (_, number) => `early${number}`),
+      'late0',
+      'bad',
+    ])
+    expect(settler.unwritten()).toMatchObject({ locked: MAX_EXEMPT + 1, lockedMs: 300 })
+    expect(batches).toEqual([200, 2, 200])
+    expect(onSettled).toHaveBeenCalledTimes(2)
+    await settler.loop.stop()
+  })
+
+  it('do not delay other outcomes if their retry fails', async () => {
+    let tries = 0
+    const { settler, onSettled, later } = settlerOn(async (attempts) => {
+      if (attempts.every(({ fence }) => fence.id !== 'locked')) return settledAll(attempts)
+      tries += 1
+      if (tries > 1) throw new Error('Deadlock found')
+      return lockedAll(attempts)
+    })
+    settler.add(attempt('locked', success('1')))
+    await later(0)
+    await later(250)
+    expect(tries).toBe(2)
+    settler.add(attempt('free', success('1')))
+    // Longer than the back-off.
+    await later(200)
+    expect(onSettled.mock.calls.flatMap(([{ settled }]) => settled.map(({ id }) => id))).toEqual(['free'])
+    const stopped = settler.loop.stop()
+    await later(1000)
+    await stopped
+  })
+
+  it('delay the end of a drain', async () => {
+    let isLocked = true
+    const { settler, later } = settlerOn(async (attempts) =>
+      isLocked ? lockedAll(attempts) : settledAll(attempts),
+    )
+    settler.add(attempt('a', success('1')))
+    await later(0)
+    settler.add(attempt('b', success('1')))
+    let isDrained = false
+    const drained = settler.drain().finally(() => (isDrained = true))
+    await later(1000)
+    expect(isDrained).toBe(false)
+    isLocked = false
+    await later(1000)
+    await drained
+    expect(settler.pending()).toEqual([])
+    await settler.loop.stop()
+  })
+})
+
 const line = (message: string): NewLogLine => ({ jobId: 'j', at: new Date(0), level: 'info', message })
 const fence = { id: 'j', worker: 'w/1', claim: 1 }
 
-/** A journal whose loops use fake timers, with the errors of its loops and its reports of dropped entries. */
-function journalOn(parts: Partial<ExecutingStore>) {
+function fakeTimers(): void {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setImmediate', 'performance'] })
   onTestFinished(() => void vi.useRealTimers())
+}
+
+/** A journal whose loops use fake timers, with the errors of its loops and its reports of dropped entries. */
+function journalOn(parts: Partial<ExecutingStore>) {
+  fakeTimers()
   const errors: string[] = []
   const dropped: string[] = []
+  const causes: unknown[] = []
   const journal = new Journal({
     store: storeWith(parts),
     onError: (error, loop) => errors.push(`${loop}: ${String(error)}`),
-    onDropped: ({ message }) => dropped.push(message),
+    onDropped: ({ message, cause }) => {
+      dropped.push(message)
+      causes.push(cause)
+    },
   })
   for (const loop of journal.loops()) loop.start()
-  return { journal, errors, dropped }
+  return { journal, errors, dropped, causes }
 }
 
 /** Longer than the journal takes to collect and write lines. */
@@ -348,6 +459,23 @@ describe('the journal', () => {
     expect(lines.slice(10_000)).toEqual(['a', 'b', 'c'])
   })
 
+  it('an outcome also waits for its lines while earlier lines are being written', async () => {
+    const { lines, appendLogs } = collecting()
+    const { journal } = journalOn({
+      appendLogs: async (some) => {
+        await new Promise((resolve) => setTimeout(resolve, 400))
+        return appendLogs(some)
+      },
+    })
+    journal.log({ ...line('a'), jobId: 'a' })
+    await pass()
+    journal.log({ ...line('b'), jobId: 'b' })
+    const seen: string[][] = []
+    void journal.written('b').then(() => seen.push([...lines]))
+    await pass(800)
+    expect(seen).toEqual([['a', 'b']])
+  })
+
   it('reports how long the oldest line or progress has waited', async () => {
     const { journal } = journalOn({ appendLogs: away, saveProgress: async () => WRITTEN })
     await pass(60_000)
@@ -469,10 +597,31 @@ describe('messages whose secrets become known later', () => {
     expect(journal.hasUnwritten('j')).toBe(false)
   })
 
-  it('are reported if the database rejects their replacements', async () => {
-    const { journal, dropped } = journalOn({ replaceLogs: () => Promise.reject(new Error('too long')) })
+  it('are kept while the database is unavailable', async () => {
+    let isAway = true
+    const replaced: string[] = []
+    const { journal, dropped, errors } = journalOn({
+      replaceLogs: async (jobId) => {
+        if (isAway) throw new StoreUnavailableError('away')
+        replaced.push(jobId)
+      },
+    })
     journal.replace('j', replacements)
     await pass()
+    expect(errors).toEqual(['journal: StoreUnavailableError: away'])
+    expect(journal.hasUnwritten('j')).toBe(true)
+    isAway = false
+    await pass(1000)
+    expect(replaced).toEqual(['j'])
+    expect(dropped).toEqual([])
+  })
+
+  it('are reported if the database rejects their replacements', async () => {
+    const error = new Error('too long')
+    const { journal, dropped, causes } = journalOn({ replaceLogs: () => Promise.reject(error) })
+    journal.replace('j', replacements)
+    await pass()
+    expect(causes).toEqual([error])
     expect(dropped).toEqual([
       "Dropped the log lines of the job 'j' without the secrets of its result, because the database rejected the write",
     ])
@@ -510,7 +659,7 @@ describe('a stopping journal', () => {
   it('after its time limit, reports once how many lines are lost, and does not report a write that fails later', async () => {
     const late = gate()
     let tries = 0
-    const { journal, errors, dropped } = journalOn({
+    const { journal, errors, dropped, causes } = journalOn({
       appendLogs: async () => {
         tries += 1
         if (tries > 3) await late.promise
@@ -527,6 +676,7 @@ describe('a stopping journal', () => {
     late.open()
     await pass(60_000)
     expect(dropped).toEqual(['The worker stopped before it could write 2 log lines'])
+    expect(causes).toEqual([new StoreUnavailableError('away')])
     expect(errors).toHaveLength(before)
   })
 

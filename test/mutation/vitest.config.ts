@@ -8,6 +8,7 @@ const tests: Readonly<Record<string, readonly string[]>> = {
     'test/executor/*.test.ts',
     'test/http/secrets.test.ts',
     'test/jobs/{hostile-args,results}.test.ts',
+    'test/kalends/external-queue.test.ts',
     'test/telemetry/tracing.test.ts',
     'test/testing/clock.test.ts',
     'test/worker/membership.test.ts',
