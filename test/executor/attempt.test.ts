@@ -16,7 +16,7 @@ interface Given extends Partial<Pick<JobExecutorOptions, 'middleware' | 'redacti
   readonly handler: Handler
   readonly schemas?: {
     readonly args?: StandardSchema<Record<string, unknown>>
-    readonly result?: StandardSchema<unknown>
+    readonly result?: StandardSchema
   }
   readonly store?: Partial<ExecutingStore>
 }

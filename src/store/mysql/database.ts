@@ -161,8 +161,8 @@ export class MysqlDatabase implements Database {
         )
       }
       const release = async () => {
-        await sql.run(waitForLocks(this.#lockWaits.seconds))
         await sql.rows('SELECT RELEASE_LOCK(LEFT(CONCAT(DATABASE(), ?), 64))', [`:${name}`])
+        await sql.run(waitForLocks(this.#lockWaits.seconds))
       }
       let result: Result
       try {
