@@ -167,7 +167,9 @@ export const Upcoming = list({ at: instant, scheduleId: z.string(), task: z.stri
 export const Me = z.strictObject({
   role: z.enum(['read', 'operate', 'admin']),
   submit: z.boolean().describe('Whether you may submit jobs, and run a schedule with other args'),
-  tasks: orNull(names).describe('The tasks that you may write; null means all except the built-in ones'),
+  tasks: orNull(names).describe(
+    'The tasks whose schedules and jobs you may write; null means all except the built-in ones',
+  ),
   user: orNull(z.string()),
   scope: z.strictObject({ group: orNull(z.string()), submitter: orNull(z.string()) }),
   zone: z.string().describe('Added to timers that name no zone'),

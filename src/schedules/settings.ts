@@ -194,7 +194,7 @@ function checkedTimer(
   if (zoned.length > SETTINGS.timer.most)
     throw new InvalidInputError(
       'timer',
-      `at most ${SETTINGS.timer.most} characters can be stored, not ${zoned.length}`,
+      `must be at most ${SETTINGS.timer.most} characters including its zone, got ${zoned.length}`,
     )
   return zoned
 }

@@ -165,7 +165,7 @@ function* recentWarnings({ leaseMs, sinceLeaseLostMs, stall, worker }: Vitals): 
     yield {
       code: 'stall',
       subject: null,
-      text: `it stalled for ${durationText(stall.ms)}, until ${stall.until.toISOString()}: a handler computed without a break, or the machine or process was suspended`,
+      text: `it stalled for ${durationText(stall.ms)}, until ${stall.until.toISOString()}: a handler blocked the event loop, or the machine or process was suspended`,
     }
   }
 }

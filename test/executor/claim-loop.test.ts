@@ -122,7 +122,17 @@ describe('a reservation', () => {
     await executor.stop(0)
   })
 
-  it('is not made after a claim that could only claim ahead, because it does not find every waiting job', async () => {
+  it.each([
+    ['a claim that used all capacity', 0, [{ limit: 1, ahead: 0 }]],
+    [
+      'a claim that could only claim ahead',
+      10,
+      [
+        { limit: 1, ahead: 10 },
+        { limit: 0, ahead: 10 },
+      ],
+    ],
+  ])('is not made after %s, because it does not show that no job waits', async (_, shortRuns, claims) => {
     fakeTimers()
     const limits: { readonly limit: number; readonly ahead: number | undefined }[] = []
     const end = gate()
@@ -141,13 +151,10 @@ describe('a reservation', () => {
       () => end.promise,
       { concurrency: 1 },
     )
-    for (let run = 0; run < 10; run += 1) executor.claims.ended(1)
+    for (let run = 0; run < shortRuns; run += 1) executor.claims.ended(1)
     startLoops(executor)
     await settledDown()
-    expect(limits).toEqual([
-      { limit: 1, ahead: 10 },
-      { limit: 0, ahead: 10 },
-    ])
+    expect(limits).toEqual(claims)
     end.open()
     await settledDown()
     writes.open()

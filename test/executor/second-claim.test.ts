@@ -54,7 +54,9 @@ it('the second claim of a job fires the signal of the first, and the outcome of 
   claim(1)
   await settledDown()
   claim(2)
-  expect(await reasons.get(1)?.promise).toBeInstanceOf(LeaseLostError)
+  expect(await reasons.get(1)?.promise).toEqual(
+    new LeaseLostError('The job j was taken from this worker and is on its next attempt'),
+  )
   await settledDown()
   expect(runs).toEqual([1, 2])
   expect(settled).toEqual([])

@@ -171,7 +171,7 @@ describe('locked and rejected outcomes', () => {
         refused: refused.map((item) => ({ item, error: new Error('no end') })),
       }
     })
-    await later(0)
+    await later(1000)
     expect(settler.loop.health()).toMatchObject({ busySince: null, nextPassAt: null })
     settler.add(attempt('bad', success('1')))
     for (let number = 0; number < MAX_EXEMPT - 1; number += 1)

@@ -274,7 +274,7 @@ onEachStore((under) => {
       expect(seen).toEqual([ends, ends, ends])
     })
 
-    it("Debian's sqlite3 client accepts and rejects the same values [L69]", async () => {
+    it("Debian's sqlite3 client accepts and rejects the same values as the driver [L69]", async () => {
       if (!(await hasProgram(inject('testRun'), "times written with Debian's sqlite3 client", 'sqlite3')))
         return
       await rows()

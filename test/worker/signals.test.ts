@@ -78,7 +78,7 @@ it('if the application has a handler, that handler decides how the process ends'
   expect(kill).not.toHaveBeenCalled()
 })
 
-it('a `once` handler of the application also decides how the process ends, although it is removed before the stop ends', async () => {
+it('a `once` handler of the application also decides how the process ends, even though it is removed before the worker has stopped', async () => {
   const { stopped } = stoppable()
   const own = vi.fn<() => void>()
   process.once('SIGTERM', own)

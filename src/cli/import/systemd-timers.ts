@@ -106,7 +106,7 @@ function readingsOf(unit: Unit, units: Units, options: TimerOptions): Reading[] 
   if (boot.length > 0) notes.push(`${boot.join(', ')}: nothing runs at machine start`)
   if (times.some(({ key }) => key === 'OnUnitActiveSec'))
     notes.push(
-      'OnUnitActiveSec: the runs follow a fixed grid from the creation of the schedule, instead of counting from the last start',
+      'OnUnitActiveSec: the interval is counted from the creation of the schedule, not from the last start',
     )
   if (delay > 0 && !isFixed)
     notes.push(

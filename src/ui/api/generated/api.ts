@@ -1489,7 +1489,7 @@ export interface components {
             role: "read" | "operate" | "admin";
             /** @description Whether you may submit jobs, and run a schedule with other args */
             submit: boolean;
-            /** @description The tasks that you may write; null means all except the built-in ones */
+            /** @description The tasks whose schedules and jobs you may write; null means all except the built-in ones */
             tasks: string[] | null;
             user: string | null;
             scope: {
