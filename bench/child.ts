@@ -121,7 +121,7 @@ export class Child {
   }
 }
 
-/** Runs a program until it ends. */
+/** Runs a program to completion. */
 export async function runProgram<Value>(
   name: string,
   params: unknown,

@@ -1,4 +1,4 @@
-/** Schedules that two versions of the code declare differently: each slot belongs to one of their timers. */
+/** Schedules that not every version of the code declares with the same timer: each slot belongs to a declared timer. */
 import { timer } from '../../../../src/timer/index.ts'
 import { fleetDeclarations } from '../../declared.ts'
 import { jobText, type ScheduleEvidence } from '../evidence.ts'
