@@ -37,6 +37,6 @@ export function versionFaults({ id, jobs, last }: ScheduleEvidence): { text: str
       slot !== null && courses.some((course) => course.next(new Date(slot - 1))?.getTime() === slot)
     return isOne
       ? []
-      : [{ text: `a slot of neither '${timersOf(id).join("' nor '")}': ${jobText(job)}`, at: slot ?? 0 }]
+      : [{ text: `not a slot of '${timersOf(id).join("' or '")}': ${jobText(job)}`, at: slot ?? 0 }]
   })
 }
