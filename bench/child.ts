@@ -67,7 +67,7 @@ export class Child {
     this.#exit.catch(() => undefined)
   }
 
-  /** Waits until the program is set up or has finished a measurement. */
+  /** Waits until the program is ready or has finished a measurement. */
   async ready(): Promise<unknown> {
     const message = await this.#next()
     if (message.kind !== 'ready') throw new Error(`${this.#name} ended before it was ready`)
@@ -88,7 +88,7 @@ export class Child {
     return schema.parse(message.value)
   }
 
-  /** Rejects when the program ends, with the error if it sent one; for callers that are waiting for its messages. */
+  /** For callers that wait for a message of the program: rejects when it ends, with the error that it sent, if any. */
   async endsEarly(): Promise<never> {
     await this.#exit
     const last = this.#messages.at(-1)
@@ -121,7 +121,7 @@ export class Child {
   }
 }
 
-/** Runs a program until it ends. */
+/** Runs a program to completion. */
 export async function runProgram<Value>(
   name: string,
   params: unknown,

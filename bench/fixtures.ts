@@ -5,7 +5,7 @@ const CHUNK = 100_000
 
 /**
  * The timer of schedules that the benchmark makes due at a time of its choice. After that time, they are due at
- * the next full hour.
+ * the start of the next hour.
  */
 const TIMER = 'hourly'
 

@@ -159,7 +159,7 @@ export const BREAKS: readonly Break[] = [
   {
     name: 'lock-order',
     removes:
-      'outcome writes lock the rows of schedules in the opposite order to submissions, so the two wait for each other; outcomes are written at full seconds, like submissions',
+      'outcome writes lock the rows of schedules in the opposite order to submissions, so the two wait for each other; outcomes are written at whole seconds, like submissions',
     mutations: [
       {
         file: 'store/sql/submit.js',
@@ -224,7 +224,7 @@ export const BREAKS: readonly Break[] = [
   {
     name: 'evict',
     removes:
-      'a worker that evicts a dead worker waits until the row of the dead worker is unlocked and writes no heartbeats in the meantime, so all workers stop',
+      'a worker that evicts a dead worker waits until the row of the dead worker is unlocked, and writes no heartbeats in the meantime, so all workers stop',
     mutations: [
       {
         file: 'worker/dead-workers.js',
@@ -238,7 +238,7 @@ export const BREAKS: readonly Break[] = [
   },
   {
     name: 'skip-locked',
-    removes: 'marking waits for locked schedules, so that one locked row stops all submissions',
+    removes: 'marking waits for locked schedules, so one locked row stops all submissions',
     mutations: [
       {
         file: 'store/sql/mark.js',

@@ -122,7 +122,7 @@ export interface Fleet {
 }
 
 /**
- * `leak` leaves a transaction with a locked schedule open; `session` executes USE and SET; `exhaust` takes all
+ * `leak` leaves a transaction open that has locked schedules; `session` executes USE and SET; `exhaust` takes all
  * connections.
  */
 export type Misuse = 'leak' | 'session' | 'exhaust'

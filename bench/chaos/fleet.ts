@@ -16,7 +16,7 @@ export interface FleetOptions {
   readonly say: (text: string) => void
 }
 
-/** How many workers faults may affect at once. The others must be able to do all the work. */
+/** The maximum number of workers that faults may affect at once. The others must be able to do all the work. */
 export function mostInTrouble(size: number): number {
   return Math.max(1, Math.floor(size / 2))
 }

@@ -34,7 +34,7 @@ export async function playScript({ plays, bursts }: Script, playing: Playing): P
         .filter((play) => play.burst === burst)
         .map(async (play) => {
           await playing.ground.pause(Math.max(0, begin + play.at - performance.now()))
-          // Faults that must not overlap wait for each other, because on a slow machine, they last longer than planned.
+          // Faults that must not overlap take turns, because on a slow machine, they may last longer than planned.
           await gates[play.fault.scope](async () => {
             if (playing.signal.aborted) return
             await playOne(play, playing)

@@ -143,7 +143,7 @@ interface Clock {
   hostOf(at: number): number | null
 }
 
-/** Converts the database's clock to the host's clock where the result is unique. */
+/** Converts times of the database's clock to the host's clock where the result is unique. */
 function clockOf({ journal }: RunRecord): Clock {
   const phases = journal.filter((entry) => entry.kind === 'phase')
   const begin = phases.find(({ phase }) => phase === 'begin')

@@ -27,7 +27,7 @@ export interface ScriptOptions {
   readonly count: number
   /** The time without faults after each burst. */
   readonly quietMs: number
-  /** How many workers faults may affect at the same time. */
+  /** The maximum number of workers that faults may affect at the same time. */
   readonly mostInTrouble: number
 }
 

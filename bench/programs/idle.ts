@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { z } from 'zod'
 import { program } from './program.ts'
 
-/** Startup work is finished by then. */
+/** Long enough for the startup work to finish. */
 const START_MS = 2000
 
 const params = z.object({ url: z.string(), seconds: z.number() })

@@ -6,7 +6,7 @@ import type { z } from 'zod'
 
 /** The connection to the parent process. */
 export interface Line {
-  /** Reports that the program is set up, and waits for the signal to continue. */
+  /** Reports that the program is ready, and waits for the signal to continue. */
   readonly ready: (value?: unknown) => Promise<void>
   /** Measures `work`: waits for the signal to start, reports the duration, and waits for the signal to continue. */
   readonly measure: (work: () => Promise<unknown>) => Promise<void>

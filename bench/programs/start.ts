@@ -1,4 +1,4 @@
-/** Opens, migrates and starts on a new SQLite file, then reports that it has started. */
+/** Opens and starts Kalends on a new SQLite file, which creates the tables, and reports when it has started. */
 import { Kalends, task } from 'kalends'
 import { z } from 'zod'
 import { program } from './program.ts'

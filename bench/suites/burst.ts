@@ -19,7 +19,7 @@ const SCHEDULES = 10_000
 const BATCH = 500
 /** Time for the benchmark to make the rows due, and for the worker to read the due time. */
 const LEAD_MS = 3000
-/** The measurement starts this long before the due time; by then, the server has finished its work for the rows. */
+/** The measurement starts this long before the due time; by then, the server has finished writing the rows. */
 const READY_MS = 200
 /** A pause for the server after the rows are reset, before the bare statements run. */
 const REST_MS = 1000

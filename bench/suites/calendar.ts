@@ -91,7 +91,7 @@ async function measureShape(
   const expected = results.get('Kalends')?.[0]?.elapses
   for (const [subject, [first]] of results) {
     if (JSON.stringify(first?.elapses) !== JSON.stringify(expected))
-      throw new Error(`${subject} finds other elapses of ${name} than Kalends, so the comparison is invalid`)
+      throw new Error(`${subject} and Kalends find different elapses of ${name}: the comparison is invalid`)
   }
   const parses = (results.get('Kalends') ?? []).flatMap(({ parsesPerSecond }) => parsesPerSecond ?? [])
   return [

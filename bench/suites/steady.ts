@@ -117,7 +117,7 @@ async function measure(bench: Bench, rate: number, seconds: number, load: number
       await firstSlot(database)
     })
     const result = resultSchema.parse(phase.value)
-    // The last second may be cut off, and the first second may be included.
+    // The period need not begin at a slot, so the runs of one slot may be cut off.
     const expected = rate * (seconds - 1)
     if (result.late.length < expected)
       bench.say(`${result.late.length} of ${expected} runs: the others were late or missed`)

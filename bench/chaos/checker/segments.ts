@@ -166,7 +166,7 @@ function* assigned(
       counted = newest.missed
     }
     const of = segmentsFor(slot, job.submitted, segments, times)
-    // A slot that cannot be assigned to one segment proves nothing about any of them.
+    // A slot that may belong to several segments proves nothing about any of them.
     if (of.length > 1) for (const segment of of) segment.isUncertain = true
     yield [{ slot, count: all - counted, job, isPart: counted > 0 }, of[0]]
   }

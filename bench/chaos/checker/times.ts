@@ -53,7 +53,7 @@ export class Times {
     return host + (this.#pieces.findLast(({ from }) => from <= host)?.offsetMs ?? this.#firstOffset())
   }
 
-  /** The lowest and highest times that the database's clock showed during a period of the harness's clock. */
+  /** The earliest and latest times that the database's clock showed during a period of the harness's clock. */
   range(from: number, until: number): { readonly low: number; readonly high: number } {
     const ends = [from, until]
     for (const [index, piece] of this.#pieces.entries()) {

@@ -155,7 +155,7 @@ export function clusterFaults(
 }
 
 /**
- * The nodes that do not answer a causal read quickly. The status that a node reports about itself may be out of date.
+ * The nodes that are slow to answer a causal read. The status that a node reports about itself may be out of date.
  */
 async function outOfStep(
   nodes: readonly GaleraNode[],

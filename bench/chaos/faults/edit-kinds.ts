@@ -119,7 +119,7 @@ export const EDIT_KINDS: readonly EditKind[] = [
     weight: 3,
     columns: ({ row, random }) => {
       const lastSlot = msOf(row['last_slot'])
-      // Without a decided slot, the nextrun would not be an elapse of the timer.
+      // Without a decided slot, there is nothing to set back.
       if (lastSlot === null) return {}
       const nextrun = instant(lastSlot - random.int(0, 8) * 500)
       return { nextrun, planned_from: `${String(row['definition'])}|${nextrun}` }

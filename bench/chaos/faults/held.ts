@@ -39,7 +39,7 @@ async function taken({ fleet }: Ground, random: Random, isLent?: boolean): Promi
   }
 }
 
-/** The same fault for a database where one process can delay all others, so it affects everything. */
+/** The same fault for a database where one process can delay all others: it excuses everything. */
 export function reachingAll(fault: Fault): Fault {
   return {
     ...fault,

@@ -96,7 +96,7 @@ function deadlocks(admin: Admin, { counted, made }: LockOptions): Fault {
     const after = await counted()
     const met = one.deadlocks
     // A worker that waits for one of the two transactions may become the victim, so all deadlocks that the server
-    // counts in this time are deliberate.
+    // counts in this time are treated as deliberate.
     const caused = before === null || after === null ? met : Math.max(met, after - before)
     made(caused)
     return {

@@ -22,7 +22,7 @@ export class Admin {
     this.#urls = [url, ...more]
   }
 
-  /** An administrator on one node, a different one each time. */
+  /** An administrator on a single node; each call selects the next node. */
   onOneNode(): Admin {
     this.#next += 1
     return new Admin(this.#urls[this.#next % this.#urls.length] ?? this.url)

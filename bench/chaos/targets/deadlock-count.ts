@@ -62,7 +62,7 @@ class Server {
   async #look(): Promise<number | null> {
     const now = await serverDeadlocks(this.#access, this.#isMariaDb)
     if (now === null) return this.#last === null ? null : this.#ofEarlierLives + this.#last
-    // The counter starts at 0 at each start of the server.
+    // The counter is reset to 0 each time the server starts.
     if (this.#last !== null && now < this.#last) this.#ofEarlierLives += this.#last
     this.#last = now
     return this.#ofEarlierLives + now

@@ -90,7 +90,7 @@ export class SqliteProcess {
 const PATIENCE_MS = 120_000
 const AGAIN_MS = 100
 
-/** The harness's own statements, one after another, because a connection has one transaction at a time. */
+/** The harness's own statements, run one after another: a connection can have only one transaction at a time. */
 export function accessOf(connection: SqliteProcess): Access {
   let last: Promise<unknown> = Promise.resolve()
   const inTurn = <Result>(work: () => Promise<Result>): Promise<Result> => {

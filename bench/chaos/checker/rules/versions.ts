@@ -1,4 +1,4 @@
-/** Schedules that two versions of the code declare differently: each slot belongs to one of their timers. */
+/** Schedules that not every version of the code declares with the same timer: each slot belongs to a declared timer. */
 import { timer } from '../../../../src/timer/index.ts'
 import { fleetDeclarations } from '../../declared.ts'
 import { jobText, type ScheduleEvidence } from '../evidence.ts'
@@ -37,6 +37,6 @@ export function versionFaults({ id, jobs, last }: ScheduleEvidence): { text: str
       slot !== null && courses.some((course) => course.next(new Date(slot - 1))?.getTime() === slot)
     return isOne
       ? []
-      : [{ text: `a slot of neither '${timersOf(id).join("' nor '")}': ${jobText(job)}`, at: slot ?? 0 }]
+      : [{ text: `not a slot of '${timersOf(id).join("' or '")}': ${jobText(job)}`, at: slot ?? 0 }]
   })
 }
