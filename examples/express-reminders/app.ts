@@ -55,7 +55,7 @@ export function reminders(kalends: Kalends, { userOf }: AppOptions): Express {
       .schedules
   }
 
-  /** The requested reminder of the signed-in user. Other schedules of the user count as not found. */
+  /** The requested reminder of the signed-in user. The user's schedules of other tasks count as not found. */
   const own = async (request: Request) => {
     const schedules = schedulesOf(request)
     const id = String(request.params['id'])

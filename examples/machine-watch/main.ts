@@ -78,7 +78,7 @@ async function main(): Promise<void> {
   report.summary()
 }
 
-/** Writes the first digest now instead of at the next full hour. */
+/** Writes the first digest now instead of waiting until the next hour begins. */
 async function digestNow(kalends: Kalends): Promise<void> {
   try {
     await kalends.schedules.runNow('hourly-digest')

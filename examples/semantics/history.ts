@@ -8,7 +8,7 @@
  *
  *     node examples/dist/semantics/history.js [sqlite:./history.db | mysql://…]
  *
- * The demo waits for the next full minute, because cron has no shorter unit.
+ * The demo waits until the next minute begins, because cron has no shorter unit.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'

@@ -30,7 +30,7 @@ const LEGACY_NAMES: Readonly<Record<string, string>> = {
 let names: ReadonlySet<string> | undefined
 const zones = new Map<string, Zone>()
 
-/** All names that may be zones. Intl may know fewer if its tz database is older. */
+/** All names that may denote a zone. Intl may know fewer if its tz database is older. */
 export function zoneNames(): ReadonlySet<string> {
   names ??= new Set([
     ...Intl.supportedValuesOf('timeZone'),

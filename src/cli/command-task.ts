@@ -3,9 +3,9 @@
  * can then run programs, by default as the worker's user.
  *
  * A program does not inherit the worker's environment. This hides secrets from programs that print their environment,
- * but not from programs that search for them: if they run as the same user, they can read the worker's environment and
- * files. A timeout, a cancellation and the end of the grace period terminate the whole process group. If a program ends
- * on its own, processes that it leaves behind keep running. Their output is read and discarded, because without a
+ * but not from programs that search for them: a program that runs as the same user can read the worker's environment
+ * and files. A timeout, a cancellation and the end of the grace period terminate the whole process group. If a program
+ * ends on its own, processes that it leaves behind keep running. Their output is read and discarded, because without a
  * reader they would exit at their next write.
  */
 import { type ChildProcess, spawn } from 'node:child_process'

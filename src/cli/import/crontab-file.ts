@@ -133,7 +133,7 @@ function candidatesOf(line: Line, column: UserColumn, zone: string) {
           args: argsOf(command, stdin, env, user),
           summary: summaryOf(comment ?? original),
           jitter: delay === undefined ? 0 : timeSpan(`${delay}min`),
-          // cron does not make up missed runs, and does not check whether the last run has finished.
+          // cron does not make up missed runs, and does not check whether the previous run has finished.
           catchUp: 0,
           overlap: 'allow',
           timeout: LONGEST_RUN,

@@ -69,8 +69,9 @@ export function serviceCommand(unit: Unit, manager: CommandUser) {
       `${name} runs as a user that systemd creates (DynamicUser=): create one, and name it in User=`,
     )
   if (!USER_NAME.test(user)) throw new Refusal(`${name}: User=${user} is not the name of a user`)
-  // Without WorkingDirectory=, systemd starts commands in the root folder, and a user's service manager starts them in
-  // that user's home directory. The task `command` would start them in the home directory of the worker's user.
+  // Without WorkingDirectory=, the system's service manager starts commands in the root folder, and a user's service
+  // manager in that user's home directory. Without `cwd`, the task `command` starts them in the home directory of the
+  // worker's user.
   const home = manager === ROOT ? null : manager.home
   const folder = accepted('WorkingDirectory', (text) => {
     const path = folderOf(expand(text), home)
