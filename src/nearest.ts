@@ -2,7 +2,7 @@
  * The candidate that was probably meant: one that differs only in case, else the one with the fewest typing mistakes.
  */
 export function nearest(word: string, candidates: Iterable<string>): string | undefined {
-  // A longer word is unlikely to be a mistyped name, and comparisons would take too long.
+  // A longer word is unlikely to be a mistyped name, and comparing it would take too long.
   if (word.length > 40) return undefined
   const folded = word.toLowerCase()
   const most = folded.length < 4 ? 1 : Math.min(3, Math.floor(folded.length / 3) + 1)

@@ -86,9 +86,9 @@ const ZERO = "_utf8mb4'0' collate {exact}"
 const RANDOM = `lpad(hex(floor(rand() * 4096)), 3, ${ZERO})`
 /**
  * These ids sort by time, like a UUIDv7 (RFC 9562), so manually inserted jobs keep their order. The server makes the
- * start of uuid() different each time; rand() distinguishes the servers of a cluster. MySQL 9 does not allow a hash
- * here. Without an explicit collation, MariaDB would mix the collations of the session and the table, and reject every
- * statement.
+ * start of uuid() different each time; rand() distinguishes the servers of a cluster. MySQL 9 does not allow hash
+ * functions here. Without an explicit collation, MariaDB would mix the collations of the session and the table, and
+ * reject every statement.
  */
 const uuidv7 = sql.raw(
   `(lower(concat(${[
@@ -136,7 +136,10 @@ const between =
   (least: number, most: number): Check =>
   (column) =>
     `${column} between ${least} and ${most}`
-/** Depending on `sql_mode`, servers accept 30 February and a month or day of 0, and store other text as a zero date. */
+/**
+ * Depending on `sql_mode`, servers accept 30 February and a month or day of 0, and store other invalid text as a zero
+ * date.
+ */
 const validDate: Check = (column) =>
   `month(${column}) > 0 and day(${column}) between 1 and day(last_day(${column}))`
 const notPadded: Check = (column) => `${column} not like '% '`

@@ -56,7 +56,7 @@ const flag = customType<{ data: boolean; driverData: number }>({
   dataType: () => 'integer',
   ...FLAG,
 })
-/** Without a zone, as Kalends writes them, instants are in UTC. */
+/** Instants without a zone, which is how Kalends writes them, are in UTC. */
 const instant = customType<{ data: Date; driverData: string }>({
   dataType: () => 'text',
   toDriver: toText,
@@ -133,8 +133,8 @@ const sortedTime: Check = (column) => timeCondition(column, true)
 /**
  * `YYYY-MM-DD HH:MM:SS`, optionally with a dot and up to three digits, `T` instead of the space, and `Z` or `±HH:MM`;
  * of these, the sorted form allows only the dot and digits. SQLite's own functions also accept other forms, such as a
- * Julian day, and 30 February; the modifier makes all versions turn 30 February into 2 March. Kalends' own form is
- * checked first, because each function call takes time.
+ * Julian day, and 30 February; the modifier makes all versions turn 30 February into a day in March. Kalends' own
+ * form is checked first, because each function call takes time.
  */
 function timeCondition(name: string, isSorted: boolean): string {
   const seconds = `substr(${name}, 1, 19)`
@@ -232,7 +232,7 @@ export function tables({ prefix = '' }: TablesOptions = {}) {
         index(name('job_open_submitter')).on(table.openSubmitter).where(sql`open_submitter is not null`),
         ...checks('job', {
           json: validJson,
-          // An empty id would be the turn of the running job.
+          // The turn of the running job is empty, so no id may be empty.
           id: (column) => `${jobId(column)} and ${column} <> ''`,
         }),
       ],

@@ -54,7 +54,7 @@ export class FailedSignIns {
   /**
    * @param check  returns null if the sign-in is rejected
    * @param waits  whether the result of a rejected sign-in is delayed
-   * @throws Problem 429 when the sign-in must not be checked now
+   * @throws Problem 429 when the address has no tries left
    */
   async check<Found>(
     address: string,

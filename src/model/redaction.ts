@@ -300,7 +300,7 @@ function formsOf(secret: string): string[] {
 }
 
 /**
- * How many characters to redact at this position: those of the longest secret, or of a start of a secret that is long
+ * How many characters to redact at this position: those of the longest secret, or of a prefix of a secret that is long
  * enough; 0 if there is neither.
  *
  * @param cutAt  where the text was cut, possibly within a secret; -1 if it was not cut
