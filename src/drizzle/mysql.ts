@@ -210,8 +210,8 @@ export function tables({ prefix = '', schema }: MysqlTablesOptions = {}) {
       },
       (made) => [
         uniqueIndex(name('job_occurrence')).on(made.scheduleId, made.slot),
-        // Allows each schedule at most one running or waiting job (the others are blocked), unless overlap is `allow`;
-        // also finds the open jobs of a schedule.
+        // Allows each schedule at most one open job that is not blocked, unless overlap is `allow`; also finds the open
+        // jobs of a schedule.
         uniqueIndex(name('job_open')).on(made.openKey, made.openTurn),
         // If this index included the key, MariaDB would not treat it as covering, and would scan all claimable jobs to
         // find the groups.
@@ -229,7 +229,7 @@ export function tables({ prefix = '', schema }: MysqlTablesOptions = {}) {
         index(name('job_open_submitter')).on(made.openSubmitter),
         ...checks('job', {
           json: validJson,
-          // The turn of the running job is empty, so no id may be empty.
+          // The turn of a schedule's unblocked job is empty, so no id may be empty.
           id: (column) => `${notPadded(column)} and ${column} <> ''`,
         }),
       ],

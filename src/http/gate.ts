@@ -82,7 +82,7 @@ export class Gate {
         `This server does not respond to the host '${shortened(host)}'; name it in the option 'hosts'`,
       )
     if (this.#open === null || this.#authorize !== null) return
-    // Proxies that add no header, such as nginx with its defaults, use HTTP/1.0.
+    // Some proxies add no header but use HTTP/1.0, such as nginx before 1.29.7 with its defaults.
     if (!isForwarded(request.headers) && incoming?.httpVersion !== '1.0') return
     throw new Problem(
       403,
