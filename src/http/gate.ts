@@ -2,7 +2,7 @@
  * Decides which requests are allowed. The API is closed by default: without `authorize`, every request is refused,
  * unless the option `open` is set. An open API responds only to the host names of this machine and those in `hosts`, so
  * a web page whose host name points to this machine (DNS rebinding) gets no response. An open API never responds
- * through a proxy, because all clients behind the proxy have this machine's address.
+ * through a proxy, because all clients behind the proxy seem to be on this machine.
  */
 import { InvalidInputError } from '../errors.ts'
 import type { Logger } from '../index.ts'

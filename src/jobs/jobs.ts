@@ -67,7 +67,7 @@ export class Jobs {
    * @throws InvalidInputError naming the field
    * @throws ConflictError when a job with this id exists
    * @throws ForbiddenError when the scope does not include the task
-   * @throws LimitError when the owner has reached its limit of open jobs
+   * @throws LimitError when the owner has reached its limit on open jobs
    */
   submit<Input, Result>(
     task: Task<Input, unknown, Result>,
