@@ -62,7 +62,11 @@ export class Definitions {
       this.handle(pruneTask, ({ args, signal }) => prune(retention, args, signal))
   }
 
-  /** If this process runs jobs, each declared task needs a handler. @throws DeclarationError with all problems */
+  /**
+   * If this process runs jobs, each declared task needs a handler, unless its jobs go to the external queue.
+   *
+   * @throws DeclarationError with all problems
+   */
   async sets(context: SettingsContext, runsJobs: boolean): Promise<DeclaredSet[]> {
     const isHandled = (task: string) => !runsJobs || this.#isExternal(task) || this.handlers.has(task)
     // Kalends' own set is checked and listed first.

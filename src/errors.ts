@@ -110,7 +110,7 @@ export class StoreUnavailableError extends KalendsError {
 }
 
 /**
- * Too many requests are waiting for the database, or too many writes of one owner. Nothing was done; try again later.
+ * Too many requests, or too many writes of one owner, are waiting for the database. Nothing was done; try again later.
  */
 export class OverloadedError extends KalendsError {
   readonly code = 'KALENDS_OVERLOADED'
@@ -241,7 +241,7 @@ const QUOTE = /["'`]/
 const LOST_WORKER = /\b(the worker) .{1,255}? (?=was (?:lost|considered dead)\b)/gi
 
 /**
- * An error text for the owner of a job, who is a user of the application: the first line, without file paths and worker
+ * An error text for the owner of a job, who is a user of the application: the first line, without file paths or worker
  * ids. The stack, causes and further lines reveal details of the machine that ran the job.
  */
 export function errorTextForOwner(text: string): string {

@@ -26,8 +26,8 @@
  *    key on schedule and slot prevents a second job.
  * 3. **Claim.** Workers claim jobs of the tasks that they handle, in batches. Groups take turns. Each claim of a job
  *    gets a higher number than the one before.
- * 4. **Run.** The handler's signal is aborted on a timeout, on cancellation, on a lost lease, and at the end of the
- *    grace period.
+ * 4. **Run.** The handler's signal is aborted on timeout, on cancellation, when the lease is lost, and at the end of
+ *    the grace period.
  * 5. **Settle.** The outcome is written only while the job still runs under this worker and this claim. The job is then
  *    final, or waits for its next attempt.
  * 6. **Sleep** exactly until the next row is due, and check once per poll interval for changes made by other processes.

@@ -1,8 +1,9 @@
 /**
  * The candidate that was probably meant: one that differs only in case, else the one with the fewest typing mistakes.
+ * Undefined if none is similar enough.
  */
 export function nearest(word: string, candidates: Iterable<string>): string | undefined {
-  // A longer word is unlikely to be a mistyped name, and comparisons would take too long.
+  // A longer word is unlikely to be a mistyped name, and comparing it would take too long.
   if (word.length > 40) return undefined
   const folded = word.toLowerCase()
   const most = folded.length < 4 ? 1 : Math.min(3, Math.floor(folded.length / 3) + 1)
@@ -18,7 +19,7 @@ export function nearest(word: string, candidates: Iterable<string>): string | un
   return best
 }
 
-/** The Levenshtein distance; swapping two neighbouring characters counts as one mistake. */
+/** The Levenshtein distance, except that swapping two neighbouring characters counts as one mistake. */
 function distance(a: string, b: string): number {
   let older: number[] = []
   let old = Array.from({ length: b.length + 1 }, (_, index) => index)

@@ -79,15 +79,15 @@ export interface ExternalQueueOptions extends ExternalSubmit {
    */
   readonly reports?: boolean | undefined
   /**
-   * A job whose outcome is not reported within this time fails, unless the job or its schedule has a `timeout`:
-   * milliseconds or a time span; default `1d`.
+   * A job fails if its outcome is not reported within this time, or within its `timeout` if the job or its schedule has
+   * one: milliseconds or a time span; default `1d`.
    */
   readonly timeout?: number | string | undefined
   /** The name of the queue in the database, required if there are several queues; default `external`. */
   readonly name?: string | undefined
 }
 
-/** The parts of a worker that run in this process. */
+/** Options for `Kalends.start`: which parts of a worker run in this process, and how they stop. */
 export interface StartOptions {
   /** Whether this worker submits due schedules; default true. */
   readonly scheduler?: boolean | undefined

@@ -18,7 +18,7 @@ for (const stream of [process.stdout, process.stderr]) {
 
 const main = await program(args)
 try {
-  // Workers stop cleanly; Ctrl-C ends other commands here.
+  // Workers handle Ctrl-C themselves, to stop cleanly; any other command ends immediately.
   if (!isWorker) process.once('SIGINT', () => process.exit(EXIT.interrupted))
   await main.parseAsync(args, { from: 'user' })
 } catch (error) {

@@ -38,8 +38,8 @@ export function lineWidth(): number {
 
 /**
  * Characters that control a terminal or reorder the text around them (C0, C1, line separators, bidi controls), and
- * invisible characters, which can make different strings look the same. Emoji and scripts such as Arabic need joiners
- * and variation selectors, so these are printed after such characters and escaped after any other character.
+ * invisible characters, which can make different strings look the same. Joiners and variation selectors are printed
+ * after emoji, combining marks and Arabic letters, which need them, and escaped after any other character.
  */
 const ACTIVE =
   /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}\ufff9-\ufffb]|(?![\u200c\u200d\p{Variation_Selector}])\p{Default_Ignorable_Code_Point}|(?<![\p{Extended_Pictographic}\p{Emoji_Modifier}\p{M}\p{Script=Arabic}])[\u200c\u200d\p{Variation_Selector}]/gu

@@ -86,9 +86,9 @@ const ZERO = "_utf8mb4'0' collate {exact}"
 const RANDOM = `lpad(hex(floor(rand() * 4096)), 3, ${ZERO})`
 /**
  * These ids sort by time, like a UUIDv7 (RFC 9562), so manually inserted jobs keep their order. The server makes the
- * start of uuid() different each time; rand() distinguishes the servers of a cluster. MySQL 9 does not allow a hash
- * here. Without an explicit collation, MariaDB would mix the collations of the session and the table, and reject every
- * statement.
+ * start of uuid() different each time; rand() distinguishes the servers of a cluster. MySQL 9 does not allow hash
+ * functions here. Without an explicit collation, MariaDB would mix the collations of the session and the table, and
+ * reject every statement.
  */
 const uuidv7 = sql.raw(
   `(lower(concat(${[
@@ -136,7 +136,10 @@ const between =
   (least: number, most: number): Check =>
   (column) =>
     `${column} between ${least} and ${most}`
-/** Depending on `sql_mode`, servers accept 30 February and a month or day of 0, and store other text as a zero date. */
+/**
+ * Depending on `sql_mode`, servers accept 30 February and a month or day of 0, and store other invalid text as a zero
+ * date.
+ */
 const validDate: Check = (column) =>
   `month(${column}) > 0 and day(${column}) between 1 and day(last_day(${column}))`
 const notPadded: Check = (column) => `${column} not like '% '`
@@ -207,8 +210,8 @@ export function tables({ prefix = '', schema }: MysqlTablesOptions = {}) {
       },
       (made) => [
         uniqueIndex(name('job_occurrence')).on(made.scheduleId, made.slot),
-        // Allows each schedule at most one running or waiting job (the others are blocked), unless overlap is `allow`;
-        // also finds the open jobs of a schedule.
+        // Allows each schedule at most one open job that is not blocked, unless overlap is `allow`; also finds the open
+        // jobs of a schedule.
         uniqueIndex(name('job_open')).on(made.openKey, made.openTurn),
         // If this index included the key, MariaDB would not treat it as covering, and would scan all claimable jobs to
         // find the groups.
@@ -226,7 +229,7 @@ export function tables({ prefix = '', schema }: MysqlTablesOptions = {}) {
         index(name('job_open_submitter')).on(made.openSubmitter),
         ...checks('job', {
           json: validJson,
-          // The turn of the running job is empty, so no id may be empty.
+          // The turn of a schedule's unblocked job is empty, so no id may be empty.
           id: (column) => `${notPadded(column)} and ${column} <> ''`,
         }),
       ],

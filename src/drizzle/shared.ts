@@ -54,7 +54,7 @@ export function ifOpen(value: string): string {
 /** `ready` of a job that can be claimed now. */
 export const READY = "`state` = 'waiting' and `run_at` is null and `frozen_until` is null"
 
-/** `claim_task` of a job. Task names never begin with a blank; queue names do here. */
+/** `claim_task` of a job: its task, or its queue's name preceded by a blank, with which no task's name begins. */
 export const claimTask = (queue: string) => `coalesce(${queue}, \`task\`)`
 
 /** `held_by`: empty while a freeze holds the job; or a blank, then the time by which the external queue must report. */

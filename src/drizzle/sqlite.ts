@@ -3,8 +3,9 @@
  * creates and migrates them; leave them out of your drizzle-kit schema (see the guide "Beside migration tools").
  *
  * Instants are UTC text, `YYYY-MM-DD HH:MM:SS.mmm`. Manually written instants may have another form, so strftime
- * normalises them wherever they are compared; as plain text, `…T00:00:00Z` would sort after the rest of that day. The
- * CHECKs reject text that strftime cannot read, and in sorted columns also instants that are not in this form.
+ * normalises them before they are compared; as plain text, `…T00:00:00Z` would sort after the rest of that day. The
+ * CHECKs reject text that strftime cannot read. Sorted columns are compared as stored, so their CHECKs also reject
+ * instants in another form.
  */
 import { sql } from 'drizzle-orm'
 import {
@@ -56,7 +57,7 @@ const flag = customType<{ data: boolean; driverData: number }>({
   dataType: () => 'integer',
   ...FLAG,
 })
-/** Without a zone, as Kalends writes them, instants are in UTC. */
+/** Instants without a zone, which is how Kalends writes them, are in UTC. */
 const instant = customType<{ data: Date; driverData: string }>({
   dataType: () => 'text',
   toDriver: toText,
@@ -133,8 +134,8 @@ const sortedTime: Check = (column) => timeCondition(column, true)
 /**
  * `YYYY-MM-DD HH:MM:SS`, optionally with a dot and up to three digits, `T` instead of the space, and `Z` or `±HH:MM`;
  * of these, the sorted form allows only the dot and digits. SQLite's own functions also accept other forms, such as a
- * Julian day, and 30 February; the modifier makes all versions turn 30 February into 2 March. Kalends' own form is
- * checked first, because each function call takes time.
+ * Julian day, and 30 February; the modifier makes all versions turn 30 February into a day in March. Kalends' own
+ * form is checked first, because each function call takes time.
  */
 function timeCondition(name: string, isSorted: boolean): string {
   const seconds = `substr(${name}, 1, 19)`
@@ -213,8 +214,8 @@ export function tables({ prefix = '' }: TablesOptions = {}) {
       },
       (table) => [
         uniqueIndex(name('job_occurrence')).on(table.scheduleId, table.slot),
-        // Allows at most one running or waiting job (the others are blocked), unless overlap is `allow`; also finds the
-        // open jobs of a schedule.
+        // Allows each schedule at most one open job that is not blocked, unless overlap is `allow`; also finds the open
+        // jobs of a schedule.
         uniqueIndex(name('job_open')).on(table.openKey, table.openTurn).where(sql`open_key is not null`),
         index(name('job_claim'))
           .on(table.ready, table.group, table.claimTask, table.claimRank, table.id)
@@ -232,7 +233,7 @@ export function tables({ prefix = '' }: TablesOptions = {}) {
         index(name('job_open_submitter')).on(table.openSubmitter).where(sql`open_submitter is not null`),
         ...checks('job', {
           json: validJson,
-          // An empty id would be the turn of the running job.
+          // The turn of a schedule's unblocked job is empty, so no id may be empty.
           id: (column) => `${jobId(column)} and ${column} <> ''`,
         }),
       ],

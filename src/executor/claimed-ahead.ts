@@ -11,8 +11,8 @@ const MAX = 500
 /**
  * Jobs that are claimed before this worker has capacity for them, so that the server can work on the next claim while
  * handlers run and outcomes are written. No more are claimed than there were recent short runs. The jobs must have
- * retries left, because a crash of this worker costs each of them an attempt. A job that is returned unstarted has made
- * no attempt.
+ * retries left, because a crash of this worker costs each of them an attempt. Returning a job unstarted
+ * does not use up an attempt.
  */
 export class ClaimedAhead {
   readonly giveBack: (job: ClaimedJob) => void

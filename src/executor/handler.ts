@@ -25,7 +25,7 @@ export interface HandlerContext<Args = unknown> {
   /** The job as it was when it was claimed. */
   readonly job: Job
   /**
-   * Aborted on a timeout, on cancellation, on a lost lease, or at the end of the grace period. Its `reason` is the
+   * Aborted on timeout, on cancellation, when the lease is lost, or at the end of the grace period. Its `reason` is the
    * matching error.
    */
   readonly signal: AbortSignal

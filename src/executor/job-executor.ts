@@ -61,8 +61,7 @@ export class JobExecutor {
 
   /**
    * For tests with their own clock, which run no loops: claims, runs and settles due jobs. Jobs that handlers submit in
-   * the meantime are left for the next call. While a handler is still running, they also run, because it may be waiting
-   * for them.
+   * the meantime are left for the next call, unless a handler is still running, because it may be waiting for them.
    */
   async runDue(): Promise<void> {
     const before = this.attempts.startedCount()

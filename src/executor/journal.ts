@@ -31,7 +31,7 @@ export class Journal {
   readonly #onDropped: JournalOptions['onDropped']
   readonly #lines: LineQueue
   readonly #progress = new Map<string, WaitingProgress>()
-  /** The messages to replace in the log of each job, once its lines are written. */
+  /** The messages to replace in the log of each job, once the job's lines are written. */
   readonly #replaced = new Map<string, ReadonlyMap<string, string>>()
   readonly #lineWriter: Writer
   readonly #progressWriter: Writer

@@ -126,7 +126,7 @@ export class RunningAttempts {
       .get(job.id)
       ?.abort(new LeaseLostError(`The job ${job.id} was taken from this worker and is on its next attempt`))
     const attempt = new AttemptRunner(job, handled, this.#attemptOptions)
-    // If each job that starts triggered a check, a busy worker would spend a third as much time on checks as on claims.
+    // If every start triggered a check, a busy worker would spend a third as much time on checks as on claims.
     if (this.#isIdle) this.loop.wake()
     this.#isIdle = false
     this.#running.set(job.id, attempt)

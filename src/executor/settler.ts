@@ -106,7 +106,7 @@ export class Settler {
 
   async #retryLocked(): Promise<void> {
     const batch = [...this.#locked.since.keys()].slice(0, AT_ONCE)
-    // This is also set before the retry: if it fails, other outcomes are written before the next retry.
+    // Also set before the retry, so that other outcomes are written before the next one even if this retry fails.
     this.#locked.retryAt = performance.now() + LOCKED_RETRY_MS
     const result = await this.#settle(batch)
     this.#locked.retryAt = performance.now() + LOCKED_RETRY_MS

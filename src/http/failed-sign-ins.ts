@@ -1,5 +1,5 @@
 /**
- * Slows down guessing of tokens and passwords. The response to a failed sign-in is delayed, and the delay grows with
+ * Slows attempts to guess tokens and passwords. The response to a failed sign-in is delayed, and the delay grows with
  * each failure from the same address; other responses are never delayed. An attempt from an address with failures takes
  * one of its 50 tries, and a successful attempt gives it back. Each address regains one try per second; while it has
  * none, its attempts are refused without a check. So, after its 50 tries, an address can guess once per second, and a
@@ -54,7 +54,7 @@ export class FailedSignIns {
   /**
    * @param check  returns null if the sign-in is rejected
    * @param waits  whether the result of a rejected sign-in is delayed
-   * @throws Problem 429 when the sign-in must not be checked now
+   * @throws Problem 429 when the address has no tries left
    */
   async check<Found>(
     address: string,

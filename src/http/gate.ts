@@ -2,7 +2,7 @@
  * Decides which requests are allowed. The API is closed by default: without `authorize`, every request is refused,
  * unless the option `open` is set. An open API responds only to the host names of this machine and those in `hosts`, so
  * a web page whose host name points to this machine (DNS rebinding) gets no response. An open API never responds
- * through a proxy, because all clients behind the proxy have this machine's address.
+ * through a proxy, because all clients behind the proxy seem to be on this machine.
  */
 import { InvalidInputError } from '../errors.ts'
 import type { Logger } from '../index.ts'
@@ -82,7 +82,7 @@ export class Gate {
         `This server does not respond to the host '${shortened(host)}'; name it in the option 'hosts'`,
       )
     if (this.#open === null || this.#authorize !== null) return
-    // Proxies that add no header, such as nginx with its defaults, use HTTP/1.0.
+    // Some proxies add no header but use HTTP/1.0, such as nginx before 1.29.7 with its defaults.
     if (!isForwarded(request.headers) && incoming?.httpVersion !== '1.0') return
     throw new Problem(
       403,

@@ -18,7 +18,7 @@ const oneFreeze = { description: 'The freeze', schema: answers.Freeze }
 
 const HOUR_MS = 3_600_000
 const MAX_FAILURES = 100
-/** The range of upcoming runs may start at most this long ago, and be at most this long, in milliseconds. */
+/** How long ago the range of upcoming runs may start, and how long it may be, in milliseconds. */
 const MAX_DISTANCE_MS = 31 * 24 * HOUR_MS
 
 /** In the order in which the document lists them. */
@@ -241,7 +241,7 @@ export const operations: readonly Operation[] = [
   }),
 ]
 
-/** @throws Problem 403 when the caller may not use every task, or the application's hook refuses */
+/** @throws Problem 403 when the caller is restricted to certain tasks, or the application's hook refuses */
 async function permitted(
   { access, permit, kalends }: Pick<Call, 'access' | 'permit' | 'kalends'>,
   { task, scheduleId }: { readonly [Name in 'task' | 'scheduleId']?: string | null | undefined },

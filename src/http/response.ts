@@ -30,7 +30,7 @@ export async function toResponse(
   if (body === undefined) return new Response(null, { status, headers })
   const text = JSON.stringify(body)
   const type = { 'content-type': 'application/json; charset=utf-8', vary: 'accept-encoding' }
-  // This does not use Hono's middleware, which turns entity tags into weak tags that If-Match cannot use.
+  // Hono's middleware is not used, because it makes entity tags weak, and If-Match requires strong ones.
   const zips = text.length >= SHORTEST_COMPRESSED && acceptsGzip(request)
   return new Response(zips ? await gzipped(text) : text, {
     status,

@@ -73,7 +73,10 @@ export function scheduleAnswer(
   return { status, body: shownSchedule(schedule, call), headers: { etag, ...headers } }
 }
 
-/** Null means any version. @throws Problem 422 unless the header is one strong entity tag (RFC 9110, section 13.1.1) */
+/**
+ * @returns null, for any version, if there is no such header
+ * @throws Problem 422 if the header is not one strong entity tag (RFC 9110, section 13.1.1)
+ */
 function ifMatch(request: Request): string | null {
   const wanted = request.headers.get('if-match')
   if (wanted === null) return null

@@ -42,7 +42,7 @@ export function shownAttempts(
   })
 }
 
-/** A line that a handler logged; for an owner, without stack traces and file paths. */
+/** A line that a handler logged; for an owner, without stack traces or file paths. */
 export function shownText(text: string, { access }: Reader): string {
   return isOwner(access) ? logTextForOwner(text) : text
 }

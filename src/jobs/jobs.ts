@@ -67,7 +67,7 @@ export class Jobs {
    * @throws InvalidInputError naming the field
    * @throws ConflictError when a job with this id exists
    * @throws ForbiddenError when the scope does not include the task
-   * @throws LimitError when the owner has reached its limit of open jobs
+   * @throws LimitError when the owner has reached its limit on open jobs
    */
   submit<Input, Result>(
     task: Task<Input, unknown, Result>,
@@ -278,7 +278,7 @@ export class Jobs {
     if (limits !== null) checkOpenJobs(limits, await store.countOpen(limits.openJobs), more)
   }
 
-  /** @throws ConflictError if a new job would hide a job of the owner whose stored id lacks the prefix */
+  /** @throws ConflictError if a new job would hide an owner's job whose stored id lacks the prefix */
   async #checkNames(jobs: readonly NewJob[], store: JobStore): Promise<void> {
     const { owner } = this.#context.authority
     const named = jobs.map(({ id }) => shownId(owner, id)).filter((name, index) => name !== jobs[index]?.id)

@@ -2,9 +2,9 @@ import type { StoredOutcome } from './states.ts'
 import type { AttemptEnd, JobOutcome } from './settle.ts'
 
 /**
- * How an attempt ended. `released` means that the worker stopped and returned the job to the queue. `snoozed` means
- * that the handler asked to run again later. `lost` means that the worker died, or that the external queue did not
- * report the outcome in time.
+ * How an attempt ended. `released` means that the worker returned the job to the queue, for example when stopping.
+ * `snoozed` means that the handler asked to run again later. `lost` means that the worker died, or that the external
+ * queue did not report the outcome in time.
  *
  * @useDeclaredType
  */

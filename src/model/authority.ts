@@ -114,7 +114,7 @@ export type LimitedSettings = Partial<
   Pick<ScheduleSettings, 'priority' | 'timeout' | 'retries' | 'args' | 'overlap' | 'catchUp'>
 >
 
-/** One pass submits all missed runs that a schedule makes up, so they are all open at once. */
+/** One pass submits all catch-up runs of a schedule, so they are all open at once. */
 const MAX_CATCH_UP = 10
 
 /** @throws InvalidInputError naming the field and the limit */

@@ -1,4 +1,4 @@
-/** An instant may be this far ahead, because synchronization can set the clock back by seconds. */
+/** An instant may be this far in the future, because clock synchronisation can set the clock back by seconds. */
 const TOLERANCE_MS = 60_000
 
 /** Whether the database's clock was ahead when it wrote this instant. @param now  by the database's clock */

@@ -20,8 +20,8 @@ export type OwnColumn = { readonly column: string } & (
       readonly kind: 'instant'
       readonly default?: null | 'now'
       /**
-       * The column may be set manually, so a CHECK rejects invalid text. sorted: also instants in another form, because
-       * statements compare the stored text.
+       * The column may be set manually, so a CHECK rejects invalid text; with `sorted`, it also rejects instants in
+       * another form, because statements compare the stored text.
        */
       readonly checked?: 'text' | 'sorted'
     }

@@ -1,6 +1,6 @@
 /**
  * Finds the slots of a schedule that have become due since it was last planned. Pure. It searches backwards for the
- * newest slots, so the first plan after a long absence costs no more than any other.
+ * newest slots, so the first plan after a long downtime costs no more than any other.
  */
 import type { Elapses } from '../timer/index.ts'
 
@@ -37,7 +37,7 @@ export function dueSlots(
   return { kept, dropped, newestDropped, since: first, last }
 }
 
-/** The newest slots from `first` to `last`, oldest first. Searches backwards, so a long absence costs nothing extra. */
+/** The newest slots from `first` to `last`, oldest first. Searches backwards, so a long downtime adds no cost. */
 function newestSlots(event: Elapses, first: Date, last: Date, limit: number): Date[] {
   const newestFirst: Date[] = []
   for (let slot: Date | null = last; slot !== null && slot > first && newestFirst.length < limit; ) {

@@ -136,7 +136,11 @@ export function checkedInstant<Value>(field: string, value: Value): Value {
   return value
 }
 
-/** A misspelt or null condition would match everything. @throws InvalidInputError naming it, with `path` before it */
+/**
+ * Rejects misspelt and null conditions, which would match everything.
+ *
+ * @throws InvalidInputError naming the condition, preceded by `path`
+ */
 export function checkedConditions(
   path: string,
   conditions: object,

@@ -36,7 +36,11 @@ function encoded(name: string): string {
   )
 }
 
-/** A value in a field that the scope leaves open would give the row to another owner. @throws ForbiddenError */
+/**
+ * Rejects a value for a field that the scope leaves open, because the row would then belong to another owner.
+ *
+ * @throws ForbiddenError
+ */
 export function requireOwnFields(
   owner: Owner,
   given: { readonly group?: string | null | undefined; readonly submitter?: string | null | undefined },

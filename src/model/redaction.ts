@@ -157,7 +157,7 @@ function ownProperty(value: unknown, name: string): unknown {
 
 /** Shorter values do not count as secrets, because hiding `1` or `yes` would make text unreadable. */
 const SHORTEST_SECRET = 4
-/** Maximum total number of characters in the secrets of one job; beyond it, all of its text is hidden. */
+/** Maximum total number of characters in the secrets of one job; if it is exceeded, all of the job's text is hidden. */
 const MAX_SECRET_CHARACTERS = 65_536
 /** If there are more secrets than this, they are added to the trie before there is a string to search. */
 const MAX_WAITING = 1000
@@ -300,7 +300,7 @@ function formsOf(secret: string): string[] {
 }
 
 /**
- * How many characters to redact at this position: those of the longest secret, or of a start of a secret that is long
+ * How many characters to redact at this position: those of the longest secret, or of a prefix of a secret that is long
  * enough; 0 if there is neither.
  *
  * @param cutAt  where the text was cut, possibly within a secret; -1 if it was not cut

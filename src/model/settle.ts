@@ -31,7 +31,7 @@ export type AttemptEnd =
   | { readonly kind: 'cancelled'; readonly error: string | null }
   /** The external queue did not report the job's outcome in time. */
   | { readonly kind: 'unreported'; readonly error: string }
-  /** A stopping worker returned the job to the queue; the attempt does not count. */
+  /** The worker returned the job to the queue, for example when stopping; the attempt does not count. */
   | { readonly kind: 'released' }
   /** The job was claimed ahead and returned to the queue before it started, so there was no attempt. */
   | { readonly kind: 'unstarted' }

@@ -31,7 +31,7 @@ const LONGEST_PASS_MS = 1000
 const LOCKED_RETRY_MS = 250
 
 interface Batch {
-  /** The id under which this worker marked the schedule. */
+  /** The id under which this worker marked the schedules. */
   readonly worker: string
   readonly marks: readonly Mark[]
   /** More may be due. */

@@ -141,7 +141,7 @@ function waitWords(job: Job, { schedule, handledTasks, namesWorkers, now }: Evid
   return `has been waiting since ${shown(job.submittedAt, schedule)} for a worker with free capacity`
 }
 
-/** If live workers handle no tasks at all, another queue runs the jobs. */
+/** If live workers handle no tasks at all, the jobs are assumed to run elsewhere. */
 function aboutTask({ schedule, open, handledTasks }: Evidence): string[] {
   if (schedule.status !== 'active' || open.length > 0) return []
   if (handledTasks.size === 0 || handledTasks.has(schedule.task) || handledTasks.has(EVERY_TASK)) return []

@@ -54,7 +54,7 @@ export class Schedules {
    * @throws InvalidInputError naming the field, CalendarSyntaxError when the timer is invalid
    * @throws ConflictError when the id is in use; with `ifExists: 'same'`, by a schedule with other settings
    * @throws ForbiddenError when the scope does not include the task
-   * @throws LimitError when the owner has reached its limit of schedules
+   * @throws LimitError when the owner has reached its limit on schedules
    */
   create<Input>(input: ScheduleInput<Input> & CreateOptions, options?: TransactionOption): Promise<Schedule>
   create(

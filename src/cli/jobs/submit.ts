@@ -46,7 +46,7 @@ export function submitCommand(): AnyCommand {
   })
 }
 
-/** @throws QuietFailure if it waits and the job does not succeed */
+/** @throws QuietFailure if `wait` is set and the job does not succeed */
 export async function showSubmitted(
   { jobs }: Kalends,
   id: string,
