@@ -62,7 +62,7 @@ const has =
     errorNumber(error) === number
 
 export const isLockWait = has(1205)
-/** At COMMIT, after a conflict or because the member lost its group. */
+/** Whether the group refused a COMMIT, after a conflict or because the member lost its group. */
 export const isRefusedByGroup = has(REFUSED_BY_GROUP)
 export const isNoSavepoint = has(1305)
 export const isDuplicate = has(1062)

@@ -18,7 +18,7 @@ import type { PlannableRow } from './rows.ts'
 export interface Planned {
   readonly row: PlannableRow
   readonly plan: Plan
-  /** Like `latestRun`, as it was before the plan. */
+  /** As it was before the plan; the same applies to `latestRun`. */
   readonly open: OpenJobs
   /** 0 if there is none yet. */
   readonly latestRun: number
