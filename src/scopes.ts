@@ -125,7 +125,7 @@ const MAX_WAITING = { ofOwner: 32, inAll: 256 }
  * find that one more row is allowed. Only a few calls may wait, so that no owner can exhaust memory.
  */
 class OwnerTurns {
-  /** The last turn of each owner, and the number of turns that have not ended. */
+  /** Each owner's last turn, and the number of the owner's turns that have not ended. */
   readonly #owners = new Map<string, { last: Promise<unknown>; count: number }>()
   #count = 0
 

@@ -269,7 +269,7 @@ describe('the source follows the design', () => {
     expect(users).toEqual(['mysql', 'shared', 'sqlite'].map((name) => `src/drizzle/${name}.ts`))
   })
 
-  test('the planner imports only timers and definitions of columns', () => {
+  test('the planner imports only timers, definitions, and the rules for jitter and for a clock that is ahead', () => {
     const files = ['plan', 'planning', 'decide', 'thaw', 'due-slots']
     const imports = files.flatMap((name) =>
       [...(sources.get(`src/model/${name}.ts`)?.statements ?? [])]

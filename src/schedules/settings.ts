@@ -19,7 +19,7 @@ export interface ScheduleOptions extends SettingOptions {
   readonly zone?: string | undefined
 }
 
-/** Options that only apply to a new schedule. */
+/** Options that apply only to a new schedule. */
 export interface NewScheduleOptions {
   /** The first run of the schedule; default `next`. A one-off in the past is rejected unless `firstRun` is `now`. */
   readonly firstRun?: FirstRun | undefined
@@ -42,7 +42,7 @@ export type ScheduleInput<Input> = ScheduleOptions &
     readonly task: Task<Input, unknown>
   } & ArgsOption<Input>
 
-/** The same as `ScheduleInput`, without types for the args, for example for a task that is only known by its name. */
+/** The same as `ScheduleInput`, without types for the args, for example for a task that is known only by its name. */
 export type AnyScheduleInput = ScheduleOptions &
   NewScheduleOptions & { readonly task: Task | string; readonly args?: unknown }
 

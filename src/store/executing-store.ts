@@ -177,8 +177,8 @@ export interface ExecutingStore {
   ): Promise<readonly { readonly task: string; readonly queue: string }[]>
 
   /**
-   * Delays the next hand-over of refused jobs, by a longer time with each refusal. The reason and the time are stored
-   * in their rows.
+   * Delays the next hand-over of refused jobs, for longer with each refusal. The reason and the time are stored in the
+   * rows of the jobs.
    */
   postpone(refused: readonly { readonly id: string; readonly error: string }[]): Promise<void>
 

@@ -93,7 +93,7 @@ export interface Failure extends Pick<Job, 'id' | 'task' | 'finishedAt'> {
 
 /**
  * The columns that determine when a schedule elapses. `nextRunAt` is null if the schedule has not been planned since it
- * was created or edited, or if it waits until a run finishes.
+ * was created or edited, or if it is waiting for a run to finish.
  */
 export type TimerRow = Pick<
   Schedule,
@@ -176,8 +176,9 @@ export interface ListStore {
   /** Whether any of the oldest jobs of this task has ever been claimed. */
   hasRun(task: string): Promise<boolean>
   /**
-   * Schedules with further runs, in parts. Without conditions, schedules whose next run is at `until` or later may be
-   * left out; `until` is called after each part. If `isLast` is false in the final part, there may be more schedules.
+   * Schedules that still have runs to come, in batches. Without conditions, schedules whose next run is at `until` or
+   * later may be left out; `until` is called after each batch. If `isLast` is false in the final batch, there may be
+   * more schedules.
    */
   timers(
     conditions: ScheduleConditions,

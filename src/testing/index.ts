@@ -27,8 +27,8 @@ export interface TestOptions extends Omit<KalendsOptions, (typeof OWN)[number]> 
   /** The initial time of the clock; default 2026-01-01T00:00Z. */
   readonly now?: Date | string | undefined
   /**
-   * A SQLite file, `sqlite:./file.db`, instead of memory. A second test application can open the same file later, to
-   * simulate a restart, downtime or an upgrade.
+   * A SQLite file, `sqlite:./file.db`, instead of a database in memory. A second test application can open the same
+   * file later, to simulate a restart, downtime or an upgrade.
    */
   readonly database?: string | undefined
 }

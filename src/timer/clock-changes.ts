@@ -36,7 +36,7 @@ export function clockChanges(zone: string, after: Date): ClockChange[] {
 }
 
 /**
- * Describes the effect of a clock change on a timer, or null if it has no noticeable effect.
+ * Describes the effect of a clock change on a timer; null if the change has no noticeable effect.
  *
  * Comparing the timer with the same timer on a clock that never changes shows which of its times are skipped or
  * repeated.

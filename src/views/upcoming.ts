@@ -19,7 +19,7 @@ export class UpcomingRuns {
   readonly #seen = new Set<string>()
   #isAll = true
 
-  /** @param limit  maximum number of run times, from `from` inclusive to `to` exclusive */
+  /** @param limit  maximum number of run times between `from` (inclusive) and `to` (exclusive) */
   constructor(from: Date, to: Date, limit: number) {
     this.#before = new Date(from.getTime() - 1)
     this.#until = to

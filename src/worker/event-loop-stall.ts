@@ -1,6 +1,6 @@
 /**
- * Detects stalls of the event loop. Possible causes are a handler that blocks it, a suspended machine, a
- * debugger and SIGSTOP. Stalls matter because no heartbeat is sent during them.
+ * Detects stalls of the event loop. Possible causes are a handler that blocks it, a suspended machine, a debugger and
+ * SIGSTOP. Stalls matter because no heartbeat is sent during them.
  */
 
 const TICK_MS = 250

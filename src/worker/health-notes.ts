@@ -50,7 +50,7 @@ export interface Vitals {
   /** Time since this worker last found that it had been evicted, or null if never. */
   readonly sinceLeaseLostMs: number | null
   readonly running: number
-  /** Like `log`, null if this worker runs no jobs. */
+  /** Null, like `log`, if this worker runs no jobs. */
   readonly unwritten: ReturnType<Settler['unwritten']> | null
   readonly log: ReturnType<Journal['unwritten']> | null
   /** The number of schedules and jobs that are skipped after an error, until their back-off ends. */

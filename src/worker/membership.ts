@@ -21,7 +21,7 @@ import { CutOff } from './cut-off.ts'
 import { deadAfterMs, DeadWorkers } from './dead-workers.ts'
 import { TakeOver, type TakeOverOptions } from './take-over.ts'
 
-/** Time until the next heartbeat if this worker's row was locked: short, so that it precedes an eviction. */
+/** Time until the next heartbeat if this worker's row was locked; short, so that the heartbeat precedes an eviction. */
 const LOCKED_RETRY_MS = 50
 
 export interface MembershipOptions

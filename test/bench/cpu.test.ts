@@ -18,7 +18,7 @@ let server: ChildProcess | null = null
 afterEach(() => server?.kill())
 
 describe.skipIf(process.platform !== 'linux')('the processor time of a server', () => {
-  it('includes the process that listens at its URL and its child processes', async () => {
+  it('includes the process that listens at the URL, and the child processes of that process', async () => {
     server = spawn(process.execPath, ['-e', SERVER], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
     const [port] = await once(server, 'message')
     const cpuMs = cpuOfServer(`redis://127.0.0.1:${port}`)
@@ -29,7 +29,7 @@ describe.skipIf(process.platform !== 'linux')('the processor time of a server', 
     expect((await cpuMs()) - before).toBeGreaterThanOrEqual(80)
   })
 
-  it('is NaN for a server on another machine, so its target is not reached', async () => {
+  it('is NaN if no local process listens at the URL, as for a server on another machine', async () => {
     expect(await cpuOfServer('mysql://root@127.0.0.1:1')()).toBeNaN()
   })
 })

@@ -14,7 +14,7 @@ const ours: Measure = { work: 'run', subject: 'Kalends on MariaDB', unit: 'per s
 const peer: Measure = { work: 'run', subject: 'a|peer', unit: 'per s', values: [50, 40, 60] }
 
 describe('figures of several runs', () => {
-  it('have a median, quantiles between them, and a spread', () => {
+  it('have a median, interpolated quantiles, and a spread', () => {
     expect(median([5, 1, 3])).toBe(3)
     expect(median([4, 1, 3, 2])).toBe(2.5)
     expect(quantile([10, 20, 30, 40, 50], 0.99)).toBeCloseTo(49.6)
@@ -43,7 +43,7 @@ describe('targets', () => {
     expect(atMost('late', Number.NaN, 5).reached).toBe(false)
   })
 
-  it('compare medians of the same run', () => {
+  it('compare the medians of Kalends and a peer for the same work', () => {
     expect(ratio(ours, peer)).toBe(4)
     const comparison = { work: 'run', unit: 'per s', peer: 'a|peer' }
     expect(compare([ours, peer], { ...comparison, least: 4 })).toEqual([
@@ -169,7 +169,7 @@ describe('a plot', () => {
     ],
   }
 
-  it('orders its points from left to right and from bottom to top', () => {
+  it('draws larger values further to the right and further up', () => {
     const [, points = ''] = /<polyline points="([^"]+)"/.exec(draw(plot)) ?? []
     const places = points.split(' ').map((place) => place.split(',').map(Number))
     expect(places).toHaveLength(3)

@@ -62,7 +62,7 @@ test.each([
     ['2024-03-15T00:00:00Z', '2024-03-15T00:25:00Z'],
   ],
   [
-    'seconds restart at 0 at the full hour',
+    'seconds restart at 0 on the hour',
     '*:*:0/7',
     '2024-03-14T10:59:50Z',
     ['2024-03-14T10:59:56Z', '2024-03-14T11:00:00Z', '2024-03-14T11:00:07Z'],

@@ -116,7 +116,7 @@ describe('cron is recognised:', () => {
   })
 })
 
-describe('an invalid event, zone, fold or instant is rejected with its own class of error:', () => {
+describe('an invalid event, zone, fold or instant is rejected with a TypeError or a RangeError:', () => {
   test('the text', () => {
     // Untyped callers may pass any value.
     expect(() => Reflect.apply(calendar, undefined, [5])).toThrow(TypeError)

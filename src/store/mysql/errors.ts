@@ -25,7 +25,7 @@ const HOST_FAILED: ReadonlySet<number> = new Set([
   3781, 3782, 3783, 3796, 3797, 3798, 3799,
 ])
 
-/** The work is also tried again later, but only a statement or the load is at fault, so the host stays in use. */
+/** The work is also tried again later, but the host does not count as failed, so it stays in use. */
 const PASSING: ReadonlySet<number> = new Set([
   // too many connections, or another limit of the user
   1040, 1203, 1226,
@@ -62,7 +62,7 @@ const has =
     errorNumber(error) === number
 
 export const isLockWait = has(1205)
-/** At COMMIT, after a conflict or because the member lost its group. */
+/** Whether the group refused a COMMIT, after a conflict or because the member lost its group. */
 export const isRefusedByGroup = has(REFUSED_BY_GROUP)
 export const isNoSavepoint = has(1305)
 export const isDuplicate = has(1062)

@@ -15,7 +15,7 @@ export function hostsOf(url: string): readonly HostUrl[] {
   const { authority, rest } = partsOf(url)
   // Everything before the last @ is the user name and password.
   const [, user = '', list = ''] = /^(.*@)?(.*)$/s.exec(authority) ?? []
-  // An @ only after the host means that a /, ? or # in the user name or password was not encoded.
+  // If the only @ is after the host, a /, ? or # in the user name or password was not encoded.
   if (user === '' && rest.includes('@')) throw refused(UNREADABLE)
   const hosts = list.split(',').map((entry): HostUrl => {
     const name = entry.trim()

@@ -85,7 +85,7 @@ async function noteVersion(context: Context, { name, hash, schedules }: SetVersi
   }
 }
 
-/** Selects what the workers declare, the given version of the set, and each version whose hash is in the row of a worker. */
+/** Selects what the workers declare, the given version of the set, and each version whose hash is in a worker's row. */
 function live({ tables }: Context, { name, hash }: SetVersion) {
   const { worker, declaredSet } = tables
   return {

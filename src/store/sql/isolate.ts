@@ -22,7 +22,7 @@ const FEW = 3
  * batch that contains only bad rows.
  */
 const MORE = 4
-/** For how long more rows are tried: longer than the longest back-off of a loop. */
+/** How long the increased number applies: longer than the longest back-off of a loop. */
 const DOUBT_MS = 60_000
 
 export interface IsolationOptions {
@@ -243,7 +243,7 @@ export class Isolation {
           this.#giveUp(refused, mostTried, parts.flat().length)
       }
     }
-    // The server accepts other rows.
+    // The server accepts other rows, so it is not at fault.
     if (isAccepted && refused.length > 0) this.#doubtUntil = Number.NEGATIVE_INFINITY
     // If the server is at fault, no row is blamed.
     const isToBlame = other === null || isAccepted

@@ -21,7 +21,7 @@ export function retentionStore(context: TablesContext): RetentionStore {
   }
 }
 
-/** Deletes done schedules with `after_done` = `delete` when all their jobs have been removed. */
+/** Deletes done schedules with `after_done` = `delete` that are older than `before` and have no jobs left. */
 async function deleteDone(context: TablesContext, before: string, limit: number): Promise<void> {
   const { dialect, tables } = context
   const { schedule, job, scheduleStatusIndex: index } = tables

@@ -18,7 +18,7 @@ import type { PlannableRow } from './rows.ts'
 export interface Planned {
   readonly row: PlannableRow
   readonly plan: Plan
-  /** Like `latestRun`, as it was before the plan. */
+  /** As it was before the plan; the same applies to `latestRun`. */
   readonly open: OpenJobs
   /** 0 if there is none yet. */
   readonly latestRun: number
@@ -176,8 +176,8 @@ const SCHEDULE_JOB = {
 } as const
 
 /**
- * Inserts jobs in the order of their schedules' keys. The rows of the schedules must be locked. The batch is one parameter, and
- * args are copied inside the database, so neither exceeds the packet limit of a server.
+ * Inserts jobs in the order of their schedules' keys. The rows of the schedules must be locked. The batch is one
+ * parameter, and args are copied inside the database, so neither exceeds the packet limit of a server.
  */
 export async function insertScheduleJobs(
   tx: Context,

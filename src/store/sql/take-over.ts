@@ -117,8 +117,8 @@ function stale(context: Context, worker: string, leaseMs: number): Condition {
   const name = worker.slice(0, worker.lastIndexOf('/') + 1)
   // The length is in characters, as the database counts them.
   const length = Array.from(name).length
-  // Marks end within the lease, so all but far marks are in this range of the index on wake_at. The marks are read
-  // first and then ended by key and fence, so a mark made in the meantime stays.
+  // A mark ends within its lease, so this range of the index on wake_at contains all marks except far marks (see
+  // `broken`). The marks are read first and then ended by key and fence, so a mark made in the meantime stays.
   return {
     text: `SELECT 'stale mark' AS kind, id, worker, ${instant('marked')} AS marked
       FROM ${schedule}

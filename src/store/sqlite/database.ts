@@ -29,7 +29,7 @@ import { admitted } from '../admission.ts'
 /**
  * Maximum time for which one locking attempt blocks the event loop. [Several connections of this process may wait at
  * once. With 5 ms each, they delayed the next statement of the transaction that held the lock: six stores that opened a
- * new file at the same time took up to 30 s on a busy machine. Without a timeout, processes wait longer for each other;
+ * new file at the same time took up to 30 s on a busy machine. Without a timeout, processes wait longer for the lock;
  * with 1 ms, the slowest 1 % of the transactions of eight competing processes took a quarter longer than with 5 ms.]
  */
 const BUSY_TIMEOUT_MS = 1

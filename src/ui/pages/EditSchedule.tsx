@@ -159,7 +159,7 @@ function Form({ title, edited: newest }: { readonly title: string; readonly edit
   )
 }
 
-/** Finds the entries by name: aria-invalid may still be set on a timer whose correction is being checked. */
+/** Finds the entries by name, because aria-invalid may still be set on a timer whose correction is being checked. */
 function focusFirst(names: readonly string[]): void {
   const selectors = names.map((name) => `form [id="${CSS.escape(name)}"]`)
   requestAnimationFrame(() => document.querySelector<HTMLElement>(selectors.join(', '))?.focus())

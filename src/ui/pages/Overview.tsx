@@ -132,7 +132,7 @@ function Workers() {
 }
 
 function Failed() {
-  // Starts at the full hour, so that the request does not change with each second.
+  // Starts on the hour, so that the request does not change with each second.
   const hour = Math.floor(now.value.getTime() / HOUR_MS) * HOUR_MS
   const finishedFrom = new Date(hour - DAY_MS).toISOString()
   return (
@@ -151,7 +151,7 @@ const LISTED = 6
 const LEAST_HEIGHT = 4
 
 function NextHour() {
-  // Starts at the full minute, so that the request does not change with each second.
+  // Starts at the beginning of a minute, so that the request does not change with each second.
   const from = Math.floor(now.value.getTime() / MINUTE_MS) * MINUTE_MS
   const query = {
     from: new Date(from).toISOString(),

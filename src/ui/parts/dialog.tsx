@@ -36,7 +36,7 @@ export interface Question {
   readonly title: string
   readonly body?: ComponentChildren
   readonly action: string
-  /** Default: Cancel, which is ambiguous when the user cancels a job. */
+  /** Default: 'Cancel', which is ambiguous if the question is whether to cancel a job. */
   readonly dismiss?: string
   readonly isDangerous?: boolean
 }

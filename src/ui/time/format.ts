@@ -55,13 +55,13 @@ function instantsOf(shown: number, zone: string): number[] {
   return [...new Set(instants)].filter((at) => at + offsetMs(at, zone) === shown)
 }
 
-/** The reverse of `instantOf`, for an input. */
+/** The reverse of `instantOf`: the text for an input field. */
 export function typedAt(at: Date, zone: string): string {
   const shown = new TZDate(at, zone)
   return lightFormat(shown, shown.getSeconds() === 0 ? MINUTES : `${MINUTES}:ss`)
 }
 
-/** Null if the clock neither skips nor repeats the typed time. @param at  the instant that the typed time means */
+/** A note if the clock skips or repeats the typed time, else null. @param at  the instant that the typed time means */
 export function changeNote(at: Date, typed: string, zone: string): string | null {
   const { time, offset } = wall(at, zone)
   if (typedAt(at, zone) !== typed) return `The clock skips this time: it means ${time.slice(0, 5)} ${offset}`
