@@ -217,7 +217,7 @@ onEachStore((under) => {
   })
 
   describe('replace', () => {
-    it('replace cancels a waiting job with the reason [S4]', async () => {
+    it('replace cancels a waiting job and stores the reason [S4]', async () => {
       await withPolicy('replace')
       await come('s', 30)
       const one = first((await planOf('s')).jobs)
