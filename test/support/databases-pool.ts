@@ -74,7 +74,7 @@ export async function giveBack(
   })
 }
 
-/** Uses a single transaction, which costs the server one fsync; TRUNCATE on all tables costs a hundred. */
+/** Small tables share a transaction, which costs the server one fsync; TRUNCATE on all tables costs a hundred. */
 async function empty(connection: Connection, name: string): Promise<void> {
   await connection.query('START TRANSACTION')
   const large: string[] = []

@@ -121,8 +121,8 @@ export class ReplicationPair {
   }
 
   /**
-   * Restores the killed source as the replica of the promoted one. Its data is recreated if it has transactions that
-   * the other server lacks; these were never acknowledged.
+   * Restores the killed source as a replica of the promoted server. Its data is recreated if it has transactions that
+   * the promoted server lacks; these were never acknowledged.
    *
    * @returns a description for messages
    */
