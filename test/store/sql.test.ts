@@ -196,7 +196,7 @@ onEachStore((under) => {
       ['nextrun = NULL', EPOCH],
       ["args = '{}', subject = 'x', priority = 9, catch_up = 3, group_ = 'g', timeout = 1", FUTURE],
     ])(
-      'a planned row is due for planning if an edit can change its plan: %s [L13]',
+      'a planned row is due for planning only after an edit that can change its plan: %s [L13]',
       async (edit, expected) => {
         await planned(under, 's', FUTURE)
         await under.query(`UPDATE periodic_task SET ${edit}`)
