@@ -166,7 +166,7 @@ onEachStore((under) => {
   )
 
   it.skipIf(under.kind === 'sqlite')(
-    'while another transaction locks the table, a batch with rejected rows waits for it only once',
+    'while another transaction locks the table, a batch with rejected rows waits for the lock only once',
     async () => {
       let waits = 0
       const ids = Array.from({ length: 16 }, (_, index) => `j${String(index).padStart(2, '0')}`)

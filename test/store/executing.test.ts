@@ -132,7 +132,7 @@ onEachStore((under) => {
       expect(await claimed(1, tasks)).toEqual(['1'])
     })
 
-    it('gives groups and tasks the same share, regardless of the length of their queues', async () => {
+    it('gives all groups, and all tasks of a group, equal shares, regardless of queue length', async () => {
       await under.store.jobs.submit([
         ...Array.from({ length: 100 }, (_, index) =>
           newJob(`huge ${index}`, { group: 'huge', priority: 100 }),

@@ -114,7 +114,7 @@ describe.skipIf(programs === null)('Galera', () => {
       for (const table of ['periodic_task', 'job', 'worker']) await query(`DELETE FROM ${table}`)
     })
 
-    it('one store reads what the other has committed, even while its node is behind', async () => {
+    it('a store reads what another store has committed, even while its own node is behind', async () => {
       const url = `${node(1).url}/${name}`
       const admin = await createConnection({ uri: url })
       // This node applies no changes from the others until it is unlocked.

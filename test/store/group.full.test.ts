@@ -115,7 +115,7 @@ describe.skipIf(program === null)('a replication group with one primary', () => 
     expect(await database.rows(SERVER)).toEqual([{ server: await serverOf(primary) }])
   })
 
-  it('with consistency EVENTUAL, a session waits for the commits of the previous primary', async () => {
+  it('a session waits for the commits of the previous primary, even if the server default is EVENTUAL', async () => {
     const primary = await primaryOf(group)
     await primary.query('SET GLOBAL group_replication_consistency = EVENTUAL')
     try {

@@ -2,8 +2,8 @@
  * Orders of steps: all distinguishable orders, or a few random ones.
  *
  * To try all orders, a depth-first search runs the programs again for each order, because a database cannot be restored
- * to an earlier state. It uses sleep sets: it runs one of the orders that differ only in the order of independent
- * steps.
+ * to an earlier state. It uses sleep sets: of the orders that differ only in the order of independent steps, it runs
+ * one.
  */
 import { type Actor, areDependent, type StepKind } from './interleavings-actors.ts'
 

@@ -103,7 +103,7 @@ function wrongAttempts(job: Row, stored: ReadonlySet<number>): string[] {
   )
   if (found.join() === started.join()) return []
   return [
-    `of ${text(job, 'id')}, ${text(job, 'state')} in claim ${claims}, the stored attempts are [${found.join()}]`,
+    `${text(job, 'id')}, ${text(job, 'state')} in claim ${claims}: the stored attempts are [${found.join()}]`,
   ]
 }
 
@@ -229,7 +229,7 @@ export function wrongAtEnd(
     const result: unknown = JSON.parse(text(job, 'result'))
     const expected = { worker: job['worker'], attempt: Number(job['attempt']) }
     if (JSON.stringify(result) !== JSON.stringify(expected))
-      wrong.push(`the job ${id} of ${JSON.stringify(expected)} has the result of ${JSON.stringify(result)}`)
+      wrong.push(`the job ${id} is by ${JSON.stringify(expected)}, its result by ${JSON.stringify(result)}`)
   }
   for (const [id, row] of end.schedules) {
     if (row['worker'] !== null) wrong.push(`${id} is still marked by ${text(row, 'worker')}`)

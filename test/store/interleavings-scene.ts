@@ -142,7 +142,7 @@ async function insertRows(
   await database.query(`INSERT INTO ${into} VALUES ${values}`, rows.flat())
 }
 
-/** Claims whose jobs may be released before they start, and then have no attempt; identified by their fences. */
+/** The fences of claims whose jobs may be released before they start; such a claim then has no attempt. */
 export const MAYBE_UNSTARTED = new Set<string>()
 
 /** An action of a worker or a person. */

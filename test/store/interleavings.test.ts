@@ -2,9 +2,9 @@
  * Runs the real store, statement by statement, in different orders of concurrent workers and people, with a crash at
  * any step. The invariants of the design hold in every intermediate state, and nothing is lost at the end.
  *
- * For every pair of actors, the test runs three orders with a crash, drawn from a printed seed. For two workers, it
- * also runs all orders in which one of them pauses once. KALENDS_INTERLEAVINGS=all adds every distinguishable order; a
- * number adds that many from the seed KALENDS_SEED.
+ * For every pair of actors, the test runs three random orders, each with at most one crash. For two workers, it also
+ * runs all orders in which one of them pauses once. KALENDS_INTERLEAVINGS=all adds every distinguishable order; a
+ * number replaces the three. KALENDS_SEED sets the seed, which is printed.
  */
 import { inspect } from 'node:util'
 import { beforeAll, it } from 'vitest'
@@ -64,7 +64,7 @@ eachDatabase(({ kind, fresh }) => {
       for (const actor of [...actors, last]) await actor.close()
       await database.drop()
       console.log(
-        `${kind}: ${tally.orders} orders of ${tally.steps} steps, ${tally.crashes} with a crash, ${tally.givenUp} given up as the same as another; seed ${SEED}`,
+        `${kind}: ${tally.orders} orders of ${tally.steps} steps, ${tally.crashes} with a crash, ${tally.givenUp} given up as equivalent to another; seed ${SEED}`,
       )
     }
   })

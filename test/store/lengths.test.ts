@@ -179,7 +179,7 @@ onEachStore((under) => {
   })
 
   if (under.kind !== 'sqlite') {
-    it('each index is a B-tree over whole columns with its declared key [V9]', async () => {
+    it('each index is a B-tree over whole columns, and the unique indexes of `job` are those declared [V9]', async () => {
       const wrong = await under.query(
         `SELECT table_name AS name, index_name AS part, index_type AS type, sub_part AS cut
          FROM information_schema.statistics

@@ -158,11 +158,12 @@ eachDatabase(({ kind, bare }) => {
     await work()
     const { ms, statements } = await measured(work)
     process.stderr.write(`${kind} ${name}: ${ms.toFixed(0)} ms\n`)
-    // The duration is only printed, because a limit would fail on a busy machine, and the plan determines it anyway.
+    // The duration is printed but not checked: a limit would be exceeded on a busy machine, and the query plan
+    // determines the duration anyway.
     await readsBy(statements, index)
   })
 
-  // A search sends a statement for each slice of its range, and slices grow while they are fast.
+  // A search sends a statement for each slice of its range, and the slices grow as long as they are read quickly.
   it.each<[string, mostStatements: number, () => Promise<unknown>]>([
     ['schedules by status', STATUSES.length, () => recorded.store.lists.scheduleCounts({})],
     ['schedules of a task by status', 100, () => recorded.store.lists.scheduleCounts({ task: 'task 3' })],

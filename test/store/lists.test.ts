@@ -582,7 +582,7 @@ onEachStore((under) => {
     )
   })
 
-  it('the timers of retrying schedules are read like others, except for one-offs', async () => {
+  it('the timers of retrying schedules are read like those of other schedules, except for one-offs', async () => {
     const { lists } = under.store
     const retry = { group_: 'retrying', retry_at: '2030-01-01 00:00:00.000', retry: 1 }
     const inserted = [
@@ -745,7 +745,7 @@ onEachStore((under) => {
 
   describe('change tokens', () => {
     const look = () => under.store.lists.changeTokens()
-    /** Waits until a change gets a new time, because servers record times in whole seconds. */
+    /** Waits so that the next change gets a new time: servers record times in whole seconds. */
     const nextSecond = () => new Promise((resolve) => setTimeout(resolve, under.kind === 'sqlite' ? 0 : 1100))
 
     it('change with every write in SQL', async () => {

@@ -483,8 +483,8 @@ onEachStore((under) => {
           expect(result.reason).toMatchObject({ cause: { errno: 1205 } })
           await operations[index]?.()
         }
-        // One wait for the batch and two for single rows, regardless of their number. Some operations also wait for
-        // each other.
+        // One wait for the batch and two for single rows, however many rows there are. Some operations also wait for
+        // another operation.
         for (const operation of operations) expect(waits(operation), String(operation)).toBeLessThanOrEqual(3)
         // An outcome is written without its attempt rather than not at all.
         expect(results.some(({ status }) => status === 'rejected')).toBe(table !== 'attempt')
@@ -802,7 +802,7 @@ onEachStore((under) => {
       expect(results.at(-1)).toBe('written')
     })
 
-    it('a killed query does not make its slot unsubmittable', async () => {
+    it('a slot can still be submitted after its query was killed', async () => {
       const slot = after(await clock(under), -1000)
       await planned(under, 'a', slot)
       const marks = await under.store.scheduling.markDue(WORKER, 10, LEASE_MS)
@@ -934,7 +934,7 @@ onEachStore((under) => {
     expectNoFault(duplicates)
     expect(await under.query('SELECT id FROM periodic_task WHERE worker IS NOT NULL')).toEqual([])
     const seen = (await deadlocks()) - before
-    // The server is shared with other tests.
+    // Other tests that share the server may cause a few deadlocks.
     expect(seen).toBeLessThanOrEqual(5)
   }, 120_000)
 

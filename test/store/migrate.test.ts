@@ -200,7 +200,7 @@ eachDatabase(({ kind, fresh, bare }) => {
   })
 
   describe('tables that need a later version', () => {
-    it('tables that need a later version are rejected by open, with and without migrate, and by migrate; the error names the version [L57]', async () => {
+    it('tables that need a later version are rejected by `open`, with and without `migrate`, and by `migrate()`; the error names the version [L57]', async () => {
       const database = await own()
       await migrateDatabase(database.url)
       expect(await upgrade(database)).toEqual(['0001_next'])
@@ -221,7 +221,7 @@ eachDatabase(({ kind, fresh, bare }) => {
     it('the required version is recorded before the first statement that changes the tables', async () => {
       const database = await own()
       await migrateDatabase(database.url)
-      // The statement fails, as if the process had ended before it.
+      // Makes the first statement of the migration fail, as if the process had ended before it.
       await database.query('ALTER TABLE job RENAME TO hidden')
       await expect(upgrade(database)).rejects.toThrow()
       await database.query('ALTER TABLE hidden RENAME TO job')

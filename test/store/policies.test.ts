@@ -217,7 +217,7 @@ onEachStore((under) => {
   })
 
   describe('replace', () => {
-    it('replace cancels a waiting job with the reason [S4]', async () => {
+    it('replace cancels a waiting job and stores the reason [S4]', async () => {
       await withPolicy('replace')
       await come('s', 30)
       const one = first((await planOf('s')).jobs)
@@ -383,7 +383,7 @@ onEachStore((under) => {
   })
 
   describe('max_runs', () => {
-    it('the success that reaches max_runs makes the schedule done; when max_runs is increased in SQL, it is planned from now [T9, R2]', async () => {
+    it('the success that reaches max_runs makes the schedule done; when max_runs is increased in SQL, the schedule is planned from now [T9, R2]', async () => {
       await write(under.store).create('s', settings({ timer: 'hourly', maxRuns: 1 }))
       await pass()
       await come('s', 10)

@@ -11,7 +11,7 @@ export interface Recording {
   readonly statements: string[]
 }
 
-/** Reported before a transaction starts, because nothing else can write to an SQLite file during the transaction. */
+/** Passed to `before` ahead of each transaction, because nothing else can write to a SQLite file during it. */
 export const START = 'START TRANSACTION'
 
 /** @param before  called before each statement and, with START, before each transaction; its errors fail the call */

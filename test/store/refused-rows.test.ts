@@ -125,7 +125,7 @@ onEachStore((under) => {
     expect(await under.query("SELECT state FROM job WHERE id = 'bad'")).toEqual([{ state: 'waiting' }])
   })
 
-  it('a claim that is split in half takes no more jobs without retries than may start now', async () => {
+  it('a claim that is split in half takes at most as many jobs without retries as can start now', async () => {
     const { store } = await recorded()
     for (const id of ['bad', ...names]) await job(under, id, { max_retries: 0 })
     await refuse('UPDATE', 'job', "NEW.id = 'bad'")

@@ -62,7 +62,7 @@ async function left(under: StoreUnderTest): Promise<unknown[]> {
 }
 
 onEachStore((under) => {
-  it('final jobs that ended before the age limit are removed, with their logs and attempts [R12]', async () => {
+  it('final jobs that ended longer ago than the age limit are removed, with their logs and attempts [R12]', async () => {
     const now = await clock(under)
     for (const [id, state, age] of [
       ['old-success', 'success', 31],
@@ -88,7 +88,7 @@ onEachStore((under) => {
     expect(await prune(under, {})).toBe(0)
   })
 
-  it('the newest jobs of each schedule stay: a busy schedule displaces no jobs of others, and jobs without a schedule stay [R12]', async () => {
+  it('the newest jobs of each schedule stay: a busy schedule displaces no jobs of other schedules, and jobs without a schedule stay [R12]', async () => {
     await finals(under, 'busy', 20)
     await finals(under, 'rare', 2)
     await finals(under, null, 20)

@@ -343,7 +343,7 @@ onEachStore((under) => {
         { newer: 3, rows: 3 },
       ],
       [
-        'does not share the row of an earlier skip that is for a slot before the last one',
+        'does not share the row of an earlier skip that is for a slot before the last slot',
         '2026-01-04',
         'overlap',
         { newer: 3, rows: 3 },

@@ -25,7 +25,7 @@ import { write } from './writes.ts'
 
 const ODD = 'naïve 😀 Ελλάς \' " \\ \\\\ ? % `'
 
-/** Each required session variable, with a default that a server may have, and our value. */
+/** Each required session variable, with a default that a server may have, and the value that Kalends sets. */
 const VARIABLES: readonly [name: string, theirs: string, ours: string | number, on?: 'mysql' | 'mariadb'][] =
   [
     ['autocommit', '0', 1],

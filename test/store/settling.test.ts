@@ -192,7 +192,7 @@ onEachStore((under) => {
       expect(await claim()).toMatchObject([{ id: 'j', attempt: 2 }])
     })
 
-    it('a last attempt that fails makes the job final', async () => {
+    it('a failure of the last attempt makes the job final', async () => {
       await running('j', { attempt: 2 })
       await settle(attempt('j', passing))
       expect(await jobRow(under, 'j')).toMatchObject({
@@ -463,7 +463,7 @@ onEachStore((under) => {
       expect(await claim()).toMatchObject([{ retries: 'unlimited', policy: { retries: 'unlimited' } }])
     })
 
-    it('shows the retry of the remaining job', async () => {
+    it('shows the retry of one job after that of another has succeeded', async () => {
       await ofSchedule('s', { exclusive: 0, max_retries: 3 })
       await running('other', {
         periodic_task_id: 's',

@@ -50,7 +50,7 @@ onEachStore((under) => {
       expect(ids(await under.store.scheduling.markDue(WORKER, 10, LEASE_MS))).toEqual(['nightly'])
     })
 
-    it('a job needs a task and usually args', async () => {
+    it('a job needs only a task, and can have args', async () => {
       await under.query(`INSERT INTO job (task, args) VALUES ('mail', '{"to":"x"}')`)
       const [claimed] = await under.store.executing.claim(WORKER, policies('mail'), 10, '')
       expect(claimed).toMatchObject({
@@ -147,7 +147,7 @@ onEachStore((under) => {
       expect(await wakeAt(under, 's')).toEqual(EPOCH)
     })
 
-    it('a new row is due for planning even if it is disabled, so that it counts as seen', async () => {
+    it('a new row is due for planning even if it is disabled, so that a worker sees it', async () => {
       await under.query("INSERT INTO periodic_task (id, task, timer, enabled) VALUES ('s', 't', 'daily', 0)")
       expect(await wakeAt(under, 's')).toEqual(EPOCH)
     })
@@ -196,7 +196,7 @@ onEachStore((under) => {
       ['nextrun = NULL', EPOCH],
       ["args = '{}', subject = 'x', priority = 9, catch_up = 3, group_ = 'g', timeout = 1", FUTURE],
     ])(
-      'a planned row is due for planning if an edit can change its plan: %s [L13]',
+      'a planned row is due for planning only after an edit that can change its plan: %s [L13]',
       async (edit, expected) => {
         await planned(under, 's', FUTURE)
         await under.query(`UPDATE periodic_task SET ${edit}`)

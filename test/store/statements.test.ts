@@ -365,7 +365,7 @@ eachDatabase(({ kind, bare }) => {
       await database.query("DELETE FROM job WHERE id = 'moving'")
     })
 
-    it('three statements claim a hundred simple jobs, and two write their outcomes, by key', async () => {
+    it('three statements claim a hundred simple jobs, and two more find them by key and write their outcomes', async () => {
       const names = Array.from({ length: 100 }, (_, index) => `simple ${index}`)
       await insertAll(
         database,

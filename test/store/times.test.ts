@@ -237,7 +237,7 @@ onEachStore((under) => {
       expect(await under.store.scheduling.look([])).toMatchObject({ dueAt: new Date(meaning) })
     })
 
-    it('a job whose time has an offset starts at that instant, not at the local time in the text [L42]', async () => {
+    it('a job whose time has an offset starts at the instant that the time denotes, not at the local time in the text [L42]', async () => {
       const now = await clock(under)
       /** The local time in a zone this many hours ahead of UTC. */
       const wall = (time: Date, hours: number) =>

@@ -12,7 +12,7 @@ const settled = async (promises: readonly Promise<unknown>[]) => {
   await Promise.all(promises)
 }
 
-it('loops come before calls, and both come before the API, each in order', async () => {
+it('loops come before calls, and calls before the API; each kind keeps its order', async () => {
   const turns = new Turns()
   const held = gate()
   const order: string[] = []

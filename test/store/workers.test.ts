@@ -58,7 +58,7 @@ onEachStore((under) => {
   })
 
   if (under.kind !== 'sqlite')
-    it("a heartbeat of an evicted worker fails if it waits for a lock, but never returns 'locked'", async () => {
+    it("if the heartbeat of an evicted worker waits for a lock, it fails instead of returning 'locked'", async () => {
       await under.store.workers.register(worker('w/1'))
       const other = await createConnection(under.url)
       try {

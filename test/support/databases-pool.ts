@@ -1,6 +1,6 @@
 /**
  * Migrated databases of the run's servers, which tests reuse one after another: creating the tables costs a server
- * 150 to 200 fsyncs, and passing them on costs 15 to 35.
+ * 150 to 200 fsyncs, and passing a database on costs 15 to 35.
  *
  * A returned database gets a new name, and the old name is dropped. Leftovers of a test, such as a running worker that
  * reconnects, then find no database, as if it had been dropped. The tables move only if they are unchanged since the
@@ -74,7 +74,7 @@ export async function giveBack(
   })
 }
 
-/** Uses a single transaction, which costs the server one fsync; TRUNCATE on all tables costs a hundred. */
+/** Small tables share a transaction, which costs the server one fsync; TRUNCATE on all tables costs a hundred. */
 async function empty(connection: Connection, name: string): Promise<void> {
   await connection.query('START TRANSACTION')
   const large: string[] = []

@@ -25,7 +25,7 @@ export function notTested(run: Pick<TestRun, 'folder'>, what: string, why: strin
   writeFileSync(join(run.folder, `${MARK}${name}`), line)
 }
 
-/** Returns null if nothing was found, and the last lines of the run report this. @throws Error under CI */
+/** Returns null if nothing was found; the last lines of the run then report this. @throws Error under CI */
 export function orNotTested<Found extends object>(
   run: Pick<TestRun, 'folder'>,
   what: string,
@@ -54,7 +54,7 @@ export async function hasProgram(
   return orNotTested(run, what, found) !== null
 }
 
-/** The lines of all suites, sorted. */
+/** The lines that say what was not tested, from all suites, sorted. */
 export function notTestedLines(run: Pick<TestRun, 'folder'>): string[] {
   return readdirSync(run.folder)
     .filter((name) => name.startsWith(MARK))

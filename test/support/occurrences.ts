@@ -1,5 +1,5 @@
 /**
- * Checks "once, not lost, never early", using only the rows that a run has left behind.
+ * Checks "once, not lost, never early", using only the rows that a test has left behind.
  *
  * A run is a job row with its slot. A skip is one row whose `missed` is the number of its slots and whose own slot is
  * the newest of them. Slots that were dropped before a run are recorded as one skip row with the reason 'missed', and

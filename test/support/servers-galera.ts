@@ -29,7 +29,7 @@ const keepScript = fileURLToPath(new URL('keep-folder.sh', import.meta.url))
 const nowhere = '00000000-0000-0000-0000-000000000000'
 const nodeNames = ['n1', 'n2', 'n3'] as const
 const providers = ['/usr/lib/galera/libgalera_smm.so', '/usr/lib64/galera-4/libgalera_smm.so']
-/** The time for a full copy of the state on a busy machine. */
+/** Long enough for a full copy of the state on a busy machine. */
 const joinWithinMs = 180_000
 /** After this time, a joining node is considered stuck. */
 const hangsAfterMs = 40_000
@@ -70,7 +70,7 @@ export interface GaleraCluster {
 }
 
 export interface GaleraOptions {
-  /** Environment variables of the servers in addition to ours, for example for libfaketime. */
+  /** Additional environment variables of the servers, for example for libfaketime. */
   readonly environment?: Readonly<Record<string, string>>
   /** Additional options of each server: `--max-connections=100`. */
   readonly options?: readonly string[]

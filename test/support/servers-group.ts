@@ -9,7 +9,7 @@ import { steadyPort } from './servers-private.ts'
 import { KeptFolder, RestartableServer } from './servers-restartable.ts'
 
 const memberNames = ['m1', 'm2', 'm3'] as const
-/** The time for an expelled member to catch up on a busy machine. */
+/** Long enough for an expelled member to catch up on a busy machine. */
 const healWithinMs = 300_000
 /**
  * The number of checks, half a second apart, after which a group without a majority is restarted from the most advanced
@@ -23,7 +23,7 @@ export interface View {
   /** ONLINE, RECOVERING, OFFLINE, ERROR. */
   readonly state: string
   readonly isPrimary: boolean
-  /** The members in its view, by server_uuid. */
+  /** The members in this view, by server_uuid. */
   readonly ids: readonly string[]
   /** The number of members that it can reach, including itself. */
   readonly reached: number
@@ -45,7 +45,7 @@ export interface ReplicationGroup {
 
 export interface GroupOptions {
   readonly mode?: 'single-primary' | 'multi-primary'
-  /** Environment variables of the servers in addition to ours, for example for libfaketime. */
+  /** Additional environment variables of the servers, for example for libfaketime. */
   readonly environment?: Readonly<Record<string, string>>
   /** Additional options of each server. */
   readonly options?: readonly string[]

@@ -39,7 +39,7 @@ export interface PrivateServerPlan {
 }
 
 export interface ServerExtras {
-  /** Environment variables of the server in addition to ours. */
+  /** Additional environment variables of the server. */
   readonly environment?: Readonly<Record<string, string>>
   /** Additional options of the server: `--innodb-lock-wait-timeout=5`. */
   readonly options?: readonly string[]

@@ -7,15 +7,15 @@ import { type MysqlProgram, mysqlPlans, MysqlServer } from './servers-mysql.ts'
 import type { PrivateServerPlan } from './servers-private.ts'
 import { KeptFolder, RestartableServer } from './servers-restartable.ts'
 
-/** The time for a replica to receive and apply missed transactions, possibly all of them, on a busy machine. */
+/** Long enough for a replica to receive and apply missed transactions, possibly all of them, on a busy machine. */
 const CATCH_UP_S = 110
-/** The time for commits in progress to complete. */
+/** Long enough for commits in progress to complete. */
 const LONG_MS = 120_000
 
 export interface PairOptions {
   /** Whether each COMMIT waits for the replica, without a time limit. */
   readonly semiSynchronous: boolean
-  /** Environment variables of the servers in addition to ours, for example for libfaketime. */
+  /** Additional environment variables of the servers, for example for libfaketime. */
   readonly environment?: Readonly<Record<string, string>>
 }
 
@@ -121,8 +121,8 @@ export class ReplicationPair {
   }
 
   /**
-   * Restores the killed source as the replica of the promoted one. Its data is recreated if it has transactions that
-   * the other server lacks; these were never acknowledged.
+   * Restores the killed source as a replica of the promoted server. Its data is recreated if it has transactions that
+   * the promoted server lacks; these were never acknowledged.
    *
    * @returns a description for messages
    */
@@ -186,7 +186,7 @@ function settings(id: number): string[] {
 export class ReplicaServer extends MysqlServer {
   #renewals = 0
 
-  /** Starts it without data and with another id, because a server skips transactions with its own id. */
+  /** Starts it again without data and under a new id, because a server skips transactions that carry its own id. */
   async renew(): Promise<void> {
     await this.server.renew()
     await this.start()

@@ -46,7 +46,7 @@ export function wantedDatabases(environment: NodeJS.ProcessEnv): DatabaseKind[] 
   if (narrowed === undefined || narrowed === '') return [...databaseKinds]
   if (isCi(environment) && environment['KALENDS_TEST_SUITE'] !== 'matrix') {
     throw new Error(
-      `KALENDS_TEST_DATABASES=${narrowed} would leave databases untested in CI; unset it, or set KALENDS_TEST_SUITE=matrix in addition to a full run`,
+      `KALENDS_TEST_DATABASES=${narrowed} would leave databases untested in CI; unset it, or set KALENDS_TEST_SUITE=matrix for a matrix cell that supplements a full run`,
     )
   }
   const names = new Set(narrowed.split(',').map((name) => name.trim()))

@@ -176,7 +176,7 @@ export class WorkerProcess {
     this.#child.kill(signal)
   }
 
-  /** Sends SIGSTOP, but not while the worker holds the write lock of an SQLite file, which would stay locked. */
+  /** Sends SIGSTOP, but not while the worker holds the write lock of a SQLite file, which would stay locked. */
   async standStill(database: Pick<TestDatabase, 'kind' | 'query'>): Promise<void> {
     if (database.kind === 'sqlite') await database.query('BEGIN IMMEDIATE')
     this.signal('SIGSTOP')

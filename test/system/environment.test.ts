@@ -28,7 +28,7 @@ const failing = (kalends: Kalends, text: string): Promise<Health> =>
 
 const wellAgain = (kalends: Kalends): Promise<true> => until(async () => (kalends.health().ok ? true : null))
 
-describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('the file of an SQLite database', () => {
+describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('the file of a SQLite database', () => {
   const sqlite = databases.find(({ kind }) => kind === 'sqlite')
   const file = async () => {
     if (sqlite === undefined) throw new Error('SQLite is not tested')
@@ -96,7 +96,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('the file of an 
     expect(await query('SELECT COUNT(*) AS n FROM job')).toEqual([{ n: 0 }])
   })
 
-  it('a file opened by a relative path stays the same after the working directory changes', async () => {
+  it('a file opened by a relative path is still used after the working directory changes', async () => {
     const { path } = await file()
     const before = process.cwd()
     onTestFinished(() => process.chdir(before))

@@ -100,7 +100,7 @@ eachDatabase(({ kind, fresh }) => {
     })
   })
 
-  // A connection to an SQLite file cannot be cut off.
+  // A connection to a SQLite file cannot be cut off.
   describe.skipIf(kind === 'sqlite')('health while the connection to the database is broken', () => {
     async function behindProxy(): Promise<{ worker: WorkerProcess; proxy: Proxy; database: TestDatabase }> {
       const made = await database()

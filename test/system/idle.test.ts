@@ -9,7 +9,7 @@ const SECONDS = 6
 afterEach(killWorkers)
 
 eachDatabase(({ kind, fresh }) => {
-  // Statements on an SQLite file cannot be counted from outside.
+  // Statements on a SQLite file cannot be counted from outside.
   it.skipIf(kind === 'sqlite')(
     'an idle worker queries its database about once a second [S1, L32]',
     async () => {

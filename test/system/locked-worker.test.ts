@@ -9,7 +9,7 @@ const LEASE_MS = 3000
 afterEach(killWorkers)
 
 eachDatabase(({ kind, fresh }) => {
-  // An SQLite file has a single lock.
+  // A SQLite file has a single lock.
   it.skipIf(kind === 'sqlite')(
     'while the row of a dead worker is locked for three leases, another worker continues; afterwards, it takes over the work',
     async () => {

@@ -58,7 +58,7 @@ eachDatabase(({ kind, fresh }) => {
       if (victim === undefined) continue
       await victim.kill()
       kills += 1
-      // Every second replacement starts under the name of the dead worker.
+      // Every other replacement starts under the name of the dead worker.
       const replacement = await start(kills % 2 === 0 ? nameOf(victim) : undefined)
       workers[index] = replacement
       all.push(replacement)

@@ -1,6 +1,6 @@
 /**
- * The promotion of an asynchronous replica loses the writes that the replica has not received. Promotions without loss,
- * switchovers and HAProxy are part of the chaos runs on `replica` and `group`.
+ * The promotion of an asynchronous replica loses the writes that the replica has not received. Switchovers, HAProxy
+ * and promotions without loss are part of the chaos runs on `replica` and `group`.
  */
 import { createConnection, type RowDataPacket } from 'mysql2/promise'
 import { afterEach, describe, expect, inject, it } from 'vitest'

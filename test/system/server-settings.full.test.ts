@@ -33,7 +33,10 @@ async function planOf(kind: 'mariadb' | 'mysql'): Promise<PrivateServerPlan | nu
   return program === null ? null : mysqlPlan(program)
 }
 
-/** Creates a certificate authority and a certificate. For an IP address, the driver checks the name localhost. */
+/**
+ * Creates a certificate authority and a certificate. If the host is an IP address, the driver checks the certificate
+ * for the name localhost.
+ */
 async function makeCertificates(folder: string): Promise<void> {
   const openssl = (...args: string[]) => run('openssl', args, { cwd: folder })
   const key = '-newkey rsa:2048 -nodes -days 2'.split(' ')

@@ -9,7 +9,7 @@ import { Proxy } from '../support/worker-proxy.ts'
 const LONGEST_USE_MS = 700
 
 eachDatabase(({ kind, fresh }) => {
-  // An SQLite file has no connection that can die.
+  // A SQLite file has no connection that can die.
   it.skipIf(kind === 'sqlite')(
     'a connection that dies silently never blocks a caller forever [L25]',
     async () => {

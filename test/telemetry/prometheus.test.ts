@@ -1,4 +1,4 @@
-/** Metrics in a registry of prom-client. */
+/** Metrics in a prom-client registry. */
 import { Registry } from 'prom-client'
 import { expect, it } from 'vitest'
 import { PermanentError, task } from '../../src/index.ts'
@@ -65,7 +65,7 @@ eachDatabase((under) => {
     expect(await registry.metrics()).toBe('\n')
     // The same metrics again, under other names.
     const endAgain = prometheus(kalends, { registry, prefix: 'app_' })
-    // The run is counted when the worker gets the response; others can read the outcome before that.
+    // The run is counted when the worker gets the response to its write; the outcome can be read before that.
     const settled = signal(kalends, 'settled')
     await kalends.jobs.submit(good)
     await settled

@@ -80,7 +80,7 @@ test('all log lines of a run are stored once it has ended, even behind many line
         logged.open()
         return
       }
-      // By the time this continues, the lines of the other run are being written.
+      // By the time this handler continues, the lines of the other run are being written.
       await logged.promise
       for (let turn = 0; turn < 100; turn += 1) await Promise.resolve()
       log.info('here')

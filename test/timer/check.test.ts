@@ -268,7 +268,7 @@ describe('a warning reports the effect of a clock change [T8]', () => {
     expect(warningsOf(text, zone)).toEqual([])
   })
 
-  test('there is one warning for each change in the next 400 days', () => {
+  test('there is one warning for each clock change in the next 400 days that affects the timer', () => {
     expect(warningsOf('2:30', 'Europe/Berlin')).toHaveLength(3)
     expect(warningsOf('2:30', 'Europe/Berlin', new Date('2026-11-01'))).toHaveLength(2)
     expect(warningsOf('Mon 2:30', 'Europe/Berlin')).toEqual([])

@@ -30,7 +30,7 @@ describe('an expression from a crontab, as a timer', () => {
     expect(fromCrontab('0 0 13 * 5', 'Europe/Berlin')).toBe('cron 0 0 13 * 5 Europe/Berlin')
   })
 
-  test('an hourly expression gets a zone only if it needs one, so that it continues while the clocks go back', () => {
+  test('an hourly expression gets a zone only if it needs one, because with a zone it pauses when the clocks go back', () => {
     expect(fromCrontab('*/5 * * * *', 'Europe/Berlin')).toBe('*-*-* *:00/5:00')
     expect(fromCrontab('@hourly', 'America/New_York')).toBe('*-*-* *:00:00')
     expect(fromCrontab('*/5 * * * 1-5', 'Europe/Berlin')).toBe('Mon..Fri *-*-* *:00/5:00 Europe/Berlin')

@@ -193,21 +193,21 @@ describe('it is ok, and warns: [L68]', () => {
     expect(health.warnings[0]?.text).toMatch(text)
   })
 
-  test('without the lease, the warning cannot name the next id of the worker', () => {
+  test('until the worker registers again, the warning cannot name its new id', () => {
     const { warnings } = judge({ ...well, worker: null, sinceLeaseLostMs: 10 })
     expect(warnings[0]?.text).toMatch(/registers again with its next heartbeat/)
   })
 })
 
-describe('it needs a new process', () => {
-  test('it needs a new process if a pass takes longer than the timeouts within it allow', () => {
+describe('the need for a new process', () => {
+  test('a worker needs a new process if a pass takes longer than the timeouts within it allow', () => {
     expect(judge({ ...well, loops: [busy(180_000)] })).toMatchObject({ ok: false, live: true })
     expect(judge({ ...well, loops: [busy(180_001)] })).toMatchObject({ ok: false, live: false })
     // A long lease allows more time.
     expect(judge({ ...well, leaseMs: 600_000, loops: [busy(1_800_000)] }).live).toBe(true)
   })
 
-  test('it needs no new process while the database is unavailable, no matter how long that lasts', () => {
+  test('a worker needs no new process while the database is unavailable, no matter how long that lasts', () => {
     const failing = { ...idle, consecutiveErrors: 10_000, lastError: 'ECONNREFUSED', lastErrorAt: NOW }
     expect(judge({ ...well, worker: null, sinceHeartbeatMs: 1e9, loops: [failing] })).toMatchObject({
       ok: false,

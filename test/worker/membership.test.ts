@@ -269,7 +269,7 @@ describe('the delays of a worker never make it treat other workers as lost', () 
     }
     for (let beats = 0; beats < 4; beats += 1) await beat()
     expect(dead).toEqual(['dead/1'])
-    // Another worker may be evicting it right now.
+    // It is not reported at once, because another worker may be evicting it right now.
     expect(membership.vitals().lockedWorkers).toEqual([])
     await beat()
     expect(membership.vitals().lockedWorkers).toEqual(['locked/1'])
@@ -384,7 +384,7 @@ describe('a worker that is cut off from the database', () => {
     expect(cutOff.map(({ ms }) => ms)).toEqual([DEAD_AFTER_MS])
   })
 
-  it('gives up nothing if no more than two consecutive heartbeats fail, or after it has stopped', async () => {
+  it('keeps its jobs if at most two consecutive heartbeats fail, and never gives them up after it has stopped', async () => {
     const { membership, cutOff } = await beating((number) =>
       // Two consecutive heartbeats fail, which a worker survives.
       number % 5 < 2 ? Promise.reject(new StoreUnavailableError('away')) : after(1000),

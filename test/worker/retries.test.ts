@@ -21,7 +21,7 @@ test('a schedule counts as retrying until the time of the retry', () => {
 test.each<[string, JobOutcome]>([
   ['its job has ended', { state: 'cancelled', reason: null, error: null, result: null }],
   ['its job was released', { state: 'waiting', delayMs: 0, why: 'released', error: null }],
-])('no more once %s', (_, outcome) => {
+])('a schedule no longer counts as retrying once %s', (_, outcome) => {
   const retries = new Retries()
   retries.settled(settled(failed))
   retries.settled(settled(outcome))

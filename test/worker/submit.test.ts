@@ -73,7 +73,7 @@ async function started(
   return { runs, errors }
 }
 
-it('a failed submission gives its capacity back', async () => {
+it('a failed submission releases the capacity that it reserved', async () => {
   const failures = [new Error('first'), new Error('second')]
   const { runs } = await started(
     (store) =>
