@@ -133,7 +133,7 @@ class OwnerTurns {
   async run<Result>(owner: string, work: () => Promise<Result>): Promise<Result> {
     const turns = this.#owners.get(owner) ?? { last: Promise.resolve(), count: 0 }
     if (turns.count > MAX_WAITING.ofOwner || this.#count > MAX_WAITING.inAll)
-      throw new OverloadedError('Too many writes of this owner are already waiting; try again in a moment')
+      throw new OverloadedError('Too many writes are already waiting; try again in a moment')
     this.#owners.set(owner, turns)
     turns.count += 1
     this.#count += 1

@@ -54,7 +54,7 @@ export function machineWatch(
     const full = measured.filter(({ used, size }) => used * 100 >= size * fullAtPercent)
     for (const disk of full) log.warn(`${disk.name} is nearly full: ${bytes(disk.size - disk.used)} free`)
     return full.length === 0
-      ? `no disk is ${fullAtPercent} % full`
+      ? `no disk is at least ${fullAtPercent} % full`
       : `WARNING: nearly full: ${full.map(shortly).join(', ')}`
   })
 

@@ -72,7 +72,7 @@ async function main(url: string): Promise<void> {
   await kalends.schedules.put('once', { ...settings, timer: at(minute) })
   await kalends.schedules.put('interval', { ...settings, timer: 'every 2s' })
   await kalends.schedules.put('cron', { ...settings, timer: 'cron * * * * *', starts: minute })
-  console.log(`once, interval and cron; the next full minute is ${minute.toISOString()}`)
+  console.log(`once, interval and cron; the next minute begins at ${minute.toISOString()}`)
 
   await once(start(url, 'first', 'interval'), 'exit')
   await once(start(url, 'second', 'cron'), 'exit')

@@ -53,7 +53,7 @@ export function freezeCommand(): AnyCommand {
 
 export function thawCommand(): AnyCommand {
   const command = new Command('thaw')
-    .description('Ends freezes now. Everything they held back continues immediately.')
+    .description('Ends freezes now. Everything that no other freeze holds back continues immediately.')
     .argument('<id...>')
     .addHelpText(...examples('thaw 019a0000-0000-7000-8000-000000000000'))
   return onDatabase(command, async (kalends, ids, { json }) => {

@@ -106,7 +106,7 @@ export class RunningAttempts {
 
   stop(): void {
     for (const attempt of this.#running.values())
-      attempt.release(new StoppedError('The worker stops; the job goes back to the queue'))
+      attempt.release(new StoppedError('The worker is stopping; the job goes back to the queue'))
   }
 
   async finished(): Promise<void> {

@@ -41,7 +41,7 @@ const paging = {
     'The total on all pages: 1000 means 1000 or more; null if the search stopped before the total was known',
   ),
   next: orNull(z.string()).describe(
-    '`after` for the next page; null at the end. A search may return fewer rows than the limit, or none, although there is a next page',
+    '`after` for the next page; null at the end. A search may return fewer rows than the limit, or none, even if there is a next page',
   ),
 }
 export const SchedulePage = z.strictObject({ items: z.array(ListedSchedule), ...paging })
@@ -89,7 +89,7 @@ export const Attempts = list({
   startedAt: instant,
   endedAt: orNull(instant).describe('null while the attempt is running'),
   outcome: orNull(z.enum(['success', ...STORED_OUTCOMES])).describe(
-    'released: the worker stopped and returned the job to the queue; snoozed: the handler asked to run again later; lost: the worker died; null while the attempt is running',
+    'released: the worker returned the job to the queue, for example because it stopped; snoozed: the handler asked to run again later; lost: the worker died; null while the attempt is running',
   ),
   error: orNull(z.string()),
   truncated,

@@ -199,7 +199,7 @@ async function openDatabase(target: DatabaseTarget, options: OpenOptions = {}): 
     if (schema !== undefined)
       throw new InvalidInputError(
         'schema',
-        'an SQLite file has only one; to keep the tables apart, open a separate file, such as sqlite:./kalends.db',
+        'a SQLite file has only one; to keep the tables apart, open a separate file, such as sqlite:./kalends.db',
       )
     const { openSqlite } = await import('./sqlite/database.ts').catch((error: unknown) => {
       throw isMissing(error, 'libsql')

@@ -31,7 +31,7 @@ test('the token for a server database is in the state folder, which other users 
   expect(ownToken('sqlite::memory:')).toEqual(token)
 })
 
-test('the token for an SQLite database is next to its file', async () => {
+test('the token for a SQLite database is next to its file', async () => {
   const folder = await temporaryFolder()
   expect(ownToken(`sqlite:${folder}/app.db`).file).toBe(join(folder, 'app.db.token'))
 })

@@ -101,7 +101,7 @@ test('strict cron: errors prevent the start, code overrides the database, one ru
   ])
 })
 
-/** These tests wait for a full minute or for long runs, so all databases are tested at the same time. */
+/** These tests wait for the next minute or for long runs, so all databases are tested at the same time. */
 function onAllDatabases(name: string, proof: (database: TestDatabase) => Promise<void>): void {
   const kinds = databases.map(({ kind }) => kind).join(', ')
   test(`${name} (${kinds})`, async () => {

@@ -298,7 +298,7 @@ function isConnection(tx: unknown): tx is { prepare: (sql: string) => { run: () 
   return typeof tx === 'object' && tx !== null && 'prepare' in tx
 }
 
-/** Ends the transaction with an SQLite error that rolls it back and that `submit` ignores. */
+/** Ends the transaction with a SQLite error that rolls it back and that `submit` ignores. */
 function endTransaction(tx: unknown): void {
   const run = (sql: string) => {
     if (!isConnection(tx)) throw new TypeError('A connection to SQLite')

@@ -126,7 +126,7 @@ for (const under of databases.filter(({ kind }) => kind !== 'sqlite'))
 
 test('the option `schema` is rejected on SQLite, and so is a name that contains a backtick', async () => {
   await expect(Kalends.open('sqlite::memory:', { schema: 'kalends' })).rejects.toThrow(
-    /schema: an SQLite file has only one.*sqlite:\.\/kalends\.db/,
+    /schema: a SQLite file has only one.*sqlite:\.\/kalends\.db/,
   )
   await expect(Kalends.open('mysql://root@localhost/app', { schema: 'a`b' })).rejects.toThrow(/^schema: /)
 })

@@ -73,7 +73,7 @@ const start = fc
 interface Step {
   /** The time before this step, in periods of the timer. */
   readonly absence: number
-  /** Whether to plan at a full minute, when the occurrences of a repeated hour may coincide. */
+  /** Whether to plan at the start of a minute, when the occurrences of a repeated hour may coincide. */
   readonly exactly: boolean
   readonly end: 'success' | 'failed' | 'cancelled' | null
   readonly claims: boolean

@@ -104,7 +104,7 @@ async function emptyDatabase({
   return database
 }
 
-/** As in the guide: with a prefix in an SQLite file, or in a separate database on a server. */
+/** As in the guide: with a prefix in a SQLite file, or in a separate database on a server. */
 function asInTheGuide(database: TestDatabase): Place {
   if (database.kind === 'sqlite') return { database, options: { tablePrefix: PREFIX } }
   return { database, options: { schema: ownSchema(database) } }

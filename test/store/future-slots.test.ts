@@ -34,7 +34,7 @@ onEachStore((under) => {
     const row = await schedule(under, id)
     return { nextRunAt: instant(row['nextrun']), lastSlot: instant(row['last_slot']) }
   }
-  /** Checks that the next run is the next full minute. */
+  /** Checks that the next run is at the start of the next minute. */
   const expectPlannedFromNow = async (id: string) => {
     const now = await clock(under)
     const { nextRunAt, lastSlot } = await times(id)

@@ -27,7 +27,7 @@ export async function fileOf(target: SqliteTarget): Promise<string> {
   if (headerOf(file) === '') await read(client, WAL)
   if (headerOf(file) !== HEADER)
     throw refused(
-      `the file '${file}' is encrypted, or is not an SQLite database; Kalends needs an unencrypted database file`,
+      `the file '${file}' is encrypted, or is not a SQLite database; Kalends needs an unencrypted database file`,
     )
   return file
 }

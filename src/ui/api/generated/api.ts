@@ -1142,7 +1142,7 @@ export interface components {
             items: components["schemas"]["ListedSchedule"][];
             /** @description The total on all pages: 1000 means 1000 or more; null if the search stopped before the total was known */
             total: number | null;
-            /** @description `after` for the next page; null at the end. A search may return fewer rows than the limit, or none, although there is a next page */
+            /** @description `after` for the next page; null at the end. A search may return fewer rows than the limit, or none, even if there is a next page */
             next: string | null;
         };
         Job: {
@@ -1275,7 +1275,7 @@ export interface components {
             items: components["schemas"]["ListedJob"][];
             /** @description The total on all pages: 1000 means 1000 or more; null if the search stopped before the total was known */
             total: number | null;
-            /** @description `after` for the next page; null at the end. A search may return fewer rows than the limit, or none, although there is a next page */
+            /** @description `after` for the next page; null at the end. A search may return fewer rows than the limit, or none, even if there is a next page */
             next: string | null;
         };
         History: {
@@ -1328,7 +1328,7 @@ export interface components {
                 startedAt: string;
                 /** @description null while the attempt is running */
                 endedAt: string | null;
-                /** @description released: the worker stopped and returned the job to the queue; snoozed: the handler asked to run again later; lost: the worker died; null while the attempt is running */
+                /** @description released: the worker returned the job to the queue, for example because it stopped; snoozed: the handler asked to run again later; lost: the worker died; null while the attempt is running */
                 outcome: ("success" | "failed" | "timeout" | "cancelled" | "released" | "snoozed" | "lost") | null;
                 error: string | null;
                 /** @description Large values that the list omits (null) or shortens (errors, to their first lines), with their sizes in bytes. GET on the row returns them in full. */
