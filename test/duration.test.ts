@@ -7,7 +7,7 @@ const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 
-describe('a measured duration is rounded down to two units', () => {
+describe('a measured duration is rounded down to at most two units', () => {
   test.each([
     [-5, '0 ms'],
     [0.4, '0 ms'],

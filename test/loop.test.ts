@@ -93,7 +93,7 @@ describe('a supervised loop', () => {
     expect(begun()).toBe(1)
   })
 
-  it('a loop survives a failed pass, reports the error and retries [L30]', async () => {
+  it('survives a failed pass, reports the error and retries [L30]', async () => {
     const { loop, begun, errors, failPass } = controlled()
     loop.start()
     const error = new Error('no database')
@@ -267,7 +267,7 @@ describe('a supervised loop', () => {
     expect(loop.health()).toMatchObject({ busySince: null, busyMs: null })
   })
 
-  it('health shows the time of the next pass, and its delay', async () => {
+  it('health shows when the next pass is due, and how late it is', async () => {
     const { loop, endPass } = controlled([1000, Infinity])
     loop.start()
     expect(loop.health()).toMatchObject({ nextPassAt: null, lateMs: 0 })

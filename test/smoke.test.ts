@@ -1,4 +1,4 @@
-/** The life of a worker on each database: it starts, submits, runs, is killed, is replaced, and stops. */
+/** On each database, a worker starts, submits, runs and is killed; then its replacement runs the job and stops. */
 import { afterEach, expect, it } from 'vitest'
 import { eachDatabase } from './support/databases.ts'
 import { OccurrenceFault } from './support/fault.ts'

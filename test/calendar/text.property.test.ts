@@ -87,8 +87,8 @@ describe('every string either is a valid event or causes an error that states th
   })
 })
 
-describe('the cost of parsing a string depends only on its length, not on the numbers in it', () => {
-  test('a string is scanned a fixed number of times', () => {
+describe('the cost of parsing a string is limited by its length, not by the numbers in it', () => {
+  test('a string is scanned at most a fixed number of times', () => {
     fc.assert(
       fc.property(anyText, (text) => {
         expect(charactersRead(text)).toBeLessThanOrEqual(12 * (text.length + 1))

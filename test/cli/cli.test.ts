@@ -152,7 +152,7 @@ eachDatabase(({ fresh, bare }) => {
 })
 
 describe('kalends start', () => {
-  test('without a module, submits due schedules and leaves their jobs to other workers', async () => {
+  test('without a module, logs that other workers must run the jobs, and stops cleanly', async () => {
     const cwd = await temporaryFolder()
     const submitter = await startHere(['start', '--json'], { cwd })
     await submitter.until(/No module was given/)

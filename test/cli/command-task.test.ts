@@ -22,7 +22,7 @@ async function run(args: CommandArgs): Promise<{ job: Job; lines: string[] }> {
   return { job, lines: logged.map(({ level, message }) => `${level} ${message}`) }
 }
 
-/** The handles that keep this process alive, such as pipes of programs. */
+/** The number of open pipes, such as those to programs, that keep this process alive. */
 const openPipes = () => process.getActiveResourcesInfo().filter((name) => name === 'PipeWrap').length
 
 /** Bytes in use, not counting garbage. */
@@ -83,7 +83,7 @@ test('lines end with a line feed, a carriage return or both, regardless of where
   expect(lines).toEqual(['a', 'b', 'c', 'd', 'e', '', 'fä', '', '', 'last'].map((line) => `info ${line}`))
 })
 
-test('background processes of a program can still print: their output is read but keeps no process alive', async () => {
+test('after a program ends, its background processes can still print, and do not keep this process alive', async () => {
   const folder = await temporaryFolder()
   const [go, done] = [join(folder, 'go'), join(folder, 'done')]
   const before = openPipes()

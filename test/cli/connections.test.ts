@@ -78,7 +78,7 @@ test('active connections stay open, and further connections get 429 with Retry-A
   expect(await answered(await open(THEIRS))).toContain('done')
 })
 
-test('a thousand silent connections from many clients block no other client [V4]', async () => {
+test('silent connections from a hundred clients block no other client [V4]', async () => {
   const { open, answered } = await serving({ total: 50, perClient: 5 })
   for (let index = 0; index < 200; index += 1) await open(`127.0.1.${1 + (index % 100)}`)
   expect(await answered(await open(OURS))).toContain('done')

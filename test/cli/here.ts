@@ -22,7 +22,7 @@ export interface CommandHere {
   readonly stop: (signal?: StopSignal) => Promise<Ended>
 }
 
-/** Runs a command to its end. */
+/** Runs a command to completion. */
 export function runHere(args: readonly string[], options: HereOptions): Promise<Ended> {
   return inTurn(options, async () => await begin(args).ended)
 }

@@ -34,7 +34,7 @@ function candidate(text: string): Candidate {
   return { source: text, original: text, name, schedule, isLeftOut: false, notes: [] }
 }
 
-/** Imports lists of entries in order, and returns the ids of the last list. */
+/** Imports lists of entries in order, and returns the ids and the stale schedules of the last import. */
 function idsAfter(...imports: readonly (readonly string[])[]) {
   let existing: { id: string; timer: string; args: unknown }[] = []
   let ids: Record<string, string> = {}

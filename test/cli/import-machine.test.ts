@@ -178,7 +178,7 @@ describe.skipIf(!hasSystemd)('systemd reads the same units', () => {
     expect(rest.filter(starts)).toEqual(['boot.timer', 'host.timer'])
   })
 
-  test('the service manager of a user has the same times, commands and folders', async () => {
+  test("the timers of a user's service manager have the same times, commands and folders", async () => {
     const dump = await loaded('user', [USER], 'timers.target')
     const found = await foundIn('systemd', USER, '--user', 'nobody')
     expect(found).toHaveLength(2)

@@ -59,8 +59,8 @@ describe('a crontab', () => {
     ])
   })
 
-  // The times are in winter, because croner treats clock changes differently. No schedule has days in both fields,
-  // because croner combines them if one begins with a star.
+  // The times are in winter, because croner treats clock changes differently. No schedule sets both day fields,
+  // because croner combines them differently if one begins with a star.
   test.each(schedules)('$original elapses at the times of a cron library', ({ original, schedule }) => {
     const [expression = ''] = /^(?:@\w+|(?:\S+\s+){4}\S+)/.exec(original) ?? []
     const zone =

@@ -13,7 +13,7 @@ interface Operator {
   readonly database: TestDatabase
   readonly cwd: string
   readonly env: Readonly<Record<string, string>>
-  /** Runs a command to its end, without a terminal. */
+  /** Runs a command to completion, without a terminal. */
   readonly cli: (...args: string[]) => Promise<Ended>
   /** Also parses the output as JSON lines. Fails if the command fails. */
   readonly json: (...args: string[]) => Promise<Readonly<Record<string, unknown>>[]>

@@ -8,7 +8,7 @@ import { scene } from '../kalends/scene.ts'
 import { runHere } from './here.ts'
 import { type Ended, temporaryFolder } from './program.ts'
 
-/** Text that clears the screen with C0 and C1, reorders text, begins a line, and hides characters. */
+/** Text that clears the screen with C0 and C1 characters, reorders text, begins a line, and hides characters. */
 const HOSTILE =
   'a\u001b[2J\u009b2J\u0007\u007f\u2028\u2029\u061c\u200e\u200f\u202a\u202e\u2066\u2069\r\tz\u200b\ufeff\u2060\u00adz\u200d\u200c\ufe0f\u{e0041}'
 const ACTIVE =

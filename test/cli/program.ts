@@ -94,7 +94,7 @@ export function start(script: string, args: readonly string[], options: RunOptio
   return { child, printed: () => stdout, until, ended }
 }
 
-/** Runs a program to its end. */
+/** Runs a program to completion. */
 export function run(script: string, args: readonly string[], options: RunOptions): Promise<Ended> {
   return start(script, args, options).ended
 }

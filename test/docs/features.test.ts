@@ -1,4 +1,4 @@
-/** Every feature and every lesson has a test that fails without it. */
+/** Every feature and every lesson has a test. */
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { expect, test } from 'vitest'

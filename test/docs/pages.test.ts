@@ -69,7 +69,7 @@ test('the settings of the home page keep the indentation that YAML needs', () =>
   expect(readFileSync(join(root, 'docs/index.md'), 'utf8')).toMatch(/^---\nlayout: home\nhero:\n {2}name: /)
 })
 
-test('the README begins with the installation and the two commands', () => {
+test('the README begins with the installation and the commands that start and test the project', () => {
   const first = read('README.md').split('\n').slice(0, 40).join('\n')
   expect(first).toContain('npm install kalends')
   expect(first).toMatch(/```sh\nnpm ci && npm start\b.*\nnpm ci && npm test\b.*\n```/)

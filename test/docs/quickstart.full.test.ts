@@ -52,7 +52,7 @@ test.skipIf(!hasBash).each(['docs/quickstart.md', 'docs/guides/your-own-job-tabl
     const { KALENDS_DATABASE: _, ...inherited } = process.env
     const env = { ...inherited, PATH: `${bin}:${process.env['PATH']}`, TZ: 'UTC', NO_COLOR: '1' }
 
-    /** @returns the whole output, once the program has ended or printed the text */
+    /** @returns the whole output, once the program has ended or printed `until` */
     const terminal = (line: string, until?: string) => {
       const child = spawn('bash', ['-c', until === undefined ? line : `exec ${line}`], { cwd, env })
       let printed = ''

@@ -70,7 +70,7 @@ eachDatabase(({ fresh }) => {
   })
 })
 
-test('a failed start closes the created providers and names the missing dependency', async () => {
+test('a failed start closes the created providers, and the error names a missing dependency', async () => {
   const closed: string[] = []
   const missing = token<string>('Missing')
   const opened = token<object>('Opened')

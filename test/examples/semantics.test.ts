@@ -44,7 +44,7 @@ test('a self-rescheduling interval repeats, becomes done, is retried, paused, re
   ])
 })
 
-test('three missed hours become three jobs or a single one, and a changed pattern applies from now on [S5]', async () => {
+test('three missed hours become three jobs or a single one, and a changed pattern applies only to later runs [S5]', async () => {
   const lines = await linesOf(patterns)
   expect(lines.filter((line) => /^up|jobs for/.test(line))).toEqual([
     'up from 02:30 to 04:10, refresh at minute 0',
@@ -101,7 +101,7 @@ test('strict cron: errors prevent the start, code overrides the database, one ru
   ])
 })
 
-/** These tests wait for the next minute or for long runs, so all databases are tested at the same time. */
+/** These tests wait for the start of a minute or for long runs, so all databases are tested at the same time. */
 function onAllDatabases(name: string, proof: (database: TestDatabase) => Promise<void>): void {
   const kinds = databases.map(({ kind }) => kind).join(', ')
   test(`${name} (${kinds})`, async () => {

@@ -79,7 +79,7 @@ const HOSTILE: Readonly<Record<string, (length: number) => string>> = {
   ...Object.fromEntries(
     UNITS.flatMap((unit) => {
       const repeated = (length: number) => unit.repeat(Math.ceil(length / unit.length))
-      // Strings that are read to the end, including strings whose only error is there.
+      // Strings that are read to the end, including strings whose only error is their last character.
       return [
         [JSON.stringify(unit), repeated],
         [`${JSON.stringify(unit)} and !`, (length: number) => `${repeated(length)}!`],
@@ -92,7 +92,7 @@ const HOSTILE: Readonly<Record<string, (length: number) => string>> = {
 const SECRET = `${'a'.repeat(3000)}b`
 const request = (path: string, headers: Record<string, string> = {}) =>
   new Request(`http://localhost${path}`, { headers })
-/** A header cannot contain control characters. */
+/** Header values are limited to printable ASCII here. */
 const header = (text: string) => text.replaceAll(/[^\x20-\x7e]/g, '.')
 
 async function cases(): Promise<Record<string, Case>> {

@@ -145,7 +145,7 @@ describe(`every string, seed ${SEED}`, () => {
     expect(timers).toBeGreaterThan(RUNS / 20)
   })
 
-  it('is a time span, or it is rejected', () => {
+  it('is a time span or is rejected', () => {
     fc.assert(
       fc.property(anyText, (text) => {
         const span = read(text, timeSpan)
@@ -155,7 +155,7 @@ describe(`every string, seed ${SEED}`, () => {
     )
   })
 
-  it('is a crontab line, or it is rejected', () => {
+  it('is a crontab line or is rejected', () => {
     fc.assert(
       fc.property(anyText, (text) => {
         const made = read(text, fromCrontab)

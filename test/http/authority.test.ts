@@ -183,7 +183,7 @@ eachDatabase((under) => {
     expect(await subject('GET /api/v1/schedules')).toEqual([200])
   })
 
-  it('a concurrent edit is rejected: If-Match [V7]', async () => {
+  it('with If-Match, an edit of an outdated version is rejected [V7]', async () => {
     const { call, kalends } = await apiScene(under)
     const made = await call('POST /api/v1/schedules', { body: { ...mail, id: 's' } })
     const tag = made.headers.get('etag') ?? ''
@@ -301,7 +301,7 @@ eachDatabase((under) => {
     ['POST /api/v1/schedules/s/pause', undefined],
     ['POST /api/v1/schedules/s/run', undefined],
   ] as const)(
-    '%s: an If-Match that does not match the row gets 412 without calling the hook',
+    '%s: if If-Match does not match the row, the response is 412, and the hook is not called',
     async (line, body) => {
       let edit: (() => Promise<unknown>) | null = null
       const asked: unknown[] = []
@@ -346,7 +346,7 @@ eachDatabase((under) => {
     })
   })
 
-  it('a redacted secret keeps its current value, even if it changed without changing the entity tag [V7]', async () => {
+  it('a redacted secret that is sent back keeps its current value, even if the value changed and the entity tag did not [V7]', async () => {
     const edits: (() => Promise<unknown>)[] = []
     const { call, kalends } = await apiScene(
       under,

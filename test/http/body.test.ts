@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { readBody } from '../../src/http/body.ts'
 
-/** A request whose body has one part and then never ends. @param cancel  called when the rest is not wanted */
+/** A request whose body yields one part and never ends. @param cancel  called when the rest is not wanted */
 function endless(cancel: () => Promise<void> = () => Promise.resolve()): Request {
   let parts = 0
   const body = new ReadableStream<Uint8Array>({

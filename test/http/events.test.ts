@@ -276,7 +276,7 @@ it.skipIf(sqlite === undefined)(
   },
 )
 
-it('topics that a slow client has no capacity for arrive in one message when it reads again', async () => {
+it('topics that exceed the queue of a slow client arrive in one message when the client reads again', async () => {
   const { signal } = new AbortController()
   const stream = new EventStream({ user: null, isScoped: false }, signal, 60_000, () => undefined)
   onTestFinished(() => stream.close())

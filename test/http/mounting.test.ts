@@ -276,7 +276,7 @@ it('a client that disconnects ends its stream', async () => {
   await expect.poll(() => streams).toBe(0)
 })
 
-it('the server rejects a request that is not HTTP or has two content lengths', async () => {
+it('the server rejects malformed requests, such as one with two content lengths', async () => {
   const { handler } = await kalendsAndHandler()
   const url = new URL(await listening(createServer((request, response) => node(handler)(request, response))))
   for (const text of [

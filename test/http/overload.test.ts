@@ -59,7 +59,7 @@ eachDatabase(({ kind, fresh }) => {
     })
   })
 
-  it.skipIf(kind === 'sqlite')('health reports that loops wait for a connection, and why [V5]', async () => {
+  it.skipIf(kind === 'sqlite')('health reports that loops wait for a connection [V5]', async () => {
     const database = await fresh()
     const kalends = await Kalends.open(database.url, {
       pollInterval: 50,

@@ -294,7 +294,7 @@ eachDatabase((under) => {
       expect((await call('GET /api/v1/jobs/none/attempts')).status).toBe(404)
     })
 
-    it('stream their log line by line while they run', async () => {
+    it('return their log as separate lines, and only the lines after a given one on request', async () => {
       const { call, kalends } = await apiScene(under)
       const { task } = await import('../../src/index.ts')
       kalends.handle(task('talk'), ({ log }) => {

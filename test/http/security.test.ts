@@ -30,7 +30,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
     }
   })
 
-  it('an unknown caller gets 401, and health returns only ok', async () => {
+  it('an unknown caller gets 401, and only `ok` and `live` from health', async () => {
     const { call, kalends } = await open()
     await kalends.start()
     for (const one of operations) {
@@ -165,7 +165,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
     expect((await named(request('GET /api/v1/me', { headers: { host: 'box.example:1' } }))).status).toBe(200)
   })
 
-  it('a write from another site in a browser is rejected', async () => {
+  it('a write that a browser sends from another site is rejected', async () => {
     const { call } = await open()
     const write = (headers: Record<string, string>, host = 'app.example') =>
       call('PUT /api/v1/schedules/s', { body: mail, headers: { host, ...headers } })
@@ -365,7 +365,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
     expect([wrong.status, wrong.headers.get('allow')]).toEqual([405, 'GET, PUT, PATCH, DELETE'])
   })
 
-  it('a body with many errors gets a short response with the first 20 errors and the number of others', async () => {
+  it('the response to a body with many errors is short: the first 20 errors, and the number of the others', async () => {
     const { call } = await open()
     const unknown = Object.fromEntries(Array.from({ length: 50_000 }, (_, index) => [`unknown-${index}`, 1]))
     const { status, body, text } = await call('POST /api/v1/schedules', {
@@ -424,7 +424,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
     expect(out[0]).toMatch(/^[^\u0000-\u001f\u007f-\u009f]+\n$/)
   })
 
-  it('each write is logged with its user, operation, and the values before and after, without secrets', async () => {
+  it('each write is logged with its user, its operation, and the values before and after, without secrets', async () => {
     if (sqlite === undefined) return
     const { call, lines } = await apiScene(
       sqlite,
@@ -476,7 +476,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
     ])
   })
 
-  it('hidden values are never shown, cannot be guessed by searching, and are kept when they are sent back', async () => {
+  it('hidden values are never shown, cannot be guessed by searching, and are kept if their markers are sent back', async () => {
     if (sqlite === undefined) return
     const { call, kalends, database } = await apiScene(
       sqlite,

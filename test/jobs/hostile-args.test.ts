@@ -132,7 +132,7 @@ function expectRefused(jobs: readonly Job[], all: readonly string[]): void {
 eachDatabase((under) => {
   it('hostile args cannot make kalends.prune delete other rows or read anything [L45]', async () => {
     const { open, database } = await scene(under)
-    // The built-in housekeeping would delete none of the rows.
+    // With this age, the built-in housekeeping deletes none of the rows.
     const kalends = await open({ retention: { age: '36500d' } })
     await database.query('CREATE TABLE secret (value VARCHAR(100))')
     await database.query('INSERT INTO secret (value) VALUES (?)', [SECRET])

@@ -114,7 +114,7 @@ eachDatabase((under) => {
     })
   })
 
-  it('a future job is listed with its time, to the millisecond', async () => {
+  it('get returns the time of a future job, to the millisecond', async () => {
     const { open } = await scene(under)
     const { jobs } = await open()
     const runAt = new Date('2039-03-29T01:30:00.123Z')

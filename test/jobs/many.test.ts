@@ -77,7 +77,7 @@ eachDatabase((under) => {
     expect((await jobs.list({ limit: 1 })).total).toBe(13)
   })
 
-  it('an invalid job among many is rejected, the error names its field, and nothing is stored', async () => {
+  it('if one of many jobs is invalid, the error names the field, and nothing is stored', async () => {
     const { open } = await scene(under)
     const { jobs } = await open()
     const wrong: object = { to: 7 }

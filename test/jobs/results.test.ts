@@ -16,7 +16,7 @@ eachDatabase((under) => {
     expect({ state, done: result?.done }).toEqual({ state: 'success', done: 3 })
   })
 
-  it('a handler that returns another type fails and is not retried', async () => {
+  it('a job whose handler returns another type fails and is not retried', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     kalends.handle(counting, () => JSON.parse('{"done":"three"}'))

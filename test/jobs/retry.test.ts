@@ -59,7 +59,7 @@ eachDatabase((under) => {
     expect(await ended(kalends, id)).toMatchObject({ state: 'success', attempt: 1, stopRequestedAt: null })
   })
 
-  it('retry rejects an unknown job, and names the state of a job that has not failed', async () => {
+  it('retry rejects an unknown job, and names the state of a job that cannot be retried', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     kalends.handle(work, () => {})

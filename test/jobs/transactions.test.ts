@@ -331,7 +331,7 @@ for (const under of databases.filter(({ kind }) => kind !== 'sqlite')) {
       )
     })
 
-    it('submits through a function that runs statements and wraps errors twice [R13]', async () => {
+    it('submits through a function that runs statements and wraps each error in two others [R13]', async () => {
       const { open, database } = await scene(under)
       const connection = await connected(database.url)
       await proves(database, await open(), async (work) => {

@@ -70,7 +70,7 @@ eachDatabase((under) => {
     expect(await kalends.jobs.wait(id)).toMatchObject({ state: 'success' })
   })
 
-  it('wait rejects with the reason of its signal, even if it has already fired', async () => {
+  it('wait rejects with the reason of its signal, even if the signal fired before the call', async () => {
     const { open } = await scene(under)
     const kalends = await open({ pollInterval: '60s' })
     const id = await kalends.jobs.submit(work)

@@ -72,7 +72,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('over a long tim
     expect(await schedule()).toMatchObject({ status: 'active', errorCount: 0, lastError: null })
   })
 
-  it('with other timers than `every`, a failing run is retried after a minute, and the delay doubles each time', async () => {
+  it('with timers other than `every`, a failing run is retried after a minute, and the delay doubles each time', async () => {
     const { test, attempts } = await live({ timer: 'daily' }, fails)
     await test.advance('2d')
     expect(attempts.slice(0, 4).map((at) => at - 86_400)).toEqual([0, 60, 180, 420])

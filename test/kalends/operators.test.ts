@@ -43,7 +43,7 @@ eachDatabase((under) => {
     await expect(kalends.prune({ age: 'old' })).rejects.toThrow(/^age: /)
   })
 
-  test('doctor checks an open database, and a database with any schema version', async () => {
+  test('doctor checks an open database; by URL, it also checks a database without tables', async () => {
     const { open, database } = await scene({ fresh: under.bare })
     expect((await Kalends.doctor(database.url)).map(({ code }) => code)).toEqual(['schema'])
     const kalends = await open()

@@ -129,7 +129,7 @@ eachDatabase((under) => {
     await expect(any.schedules.pause('nobody')).rejects.toThrow(/nobody/)
   })
 
-  it('a past one-off is rejected unless it should run now or, in a put, has already run [T5]', async () => {
+  it('a past one-off is rejected, unless firstRun is now or, in a put, it has already run [T5]', async () => {
     const on = await scene(under)
     const { any } = await twoWorkers(on, () => {})
     const past = { task: tick, timer: '2020-01-01 09:00' } as const

@@ -99,7 +99,7 @@ eachDatabase((under) => {
     expect(await kalends.jobs.get(second)).toMatchObject({ state: 'cancelled', attempt: 0 })
   })
 
-  it('a schedule with an invalid timer is reported, and other schedules run, but never early', async () => {
+  it('a schedule with an invalid timer is reported; other schedules still run, and not early', async () => {
     const { open, database } = await scene(under)
     await database.query("INSERT INTO periodic_task (id, task, timer) VALUES ('bad', 'tick', 'nonsense')")
     const { logger, messages } = collectingLogger()

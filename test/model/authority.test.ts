@@ -160,7 +160,7 @@ describe('the shortest period', () => {
   it.each([
     ['1min', '*:*:*'],
     ['1min', '*:*:0,59'],
-    // The next two fire too often on a single day only.
+    // The next two fire too often only on rare days.
     ['1min', '2099-12-31 23:00:00,30'],
     ['1h', '*-02-29 08:00,30:00'],
     ['1h', 'cron 0,30 * * * *'],
@@ -171,7 +171,7 @@ describe('the shortest period', () => {
     ['11h', '00,10:30 Europe/Berlin'],
     ['1h', 'every 1s after finish'],
     ['1s', '*:*:0/0.25'],
-    // Too often only between the last run of a minute and the first run of the next minute.
+    // Fires too often only between the last run of a minute and the first run of the next minute.
     ['100ms', '*:*:0/0.11'],
   ])('%s: %s fires too often', (period, text) => {
     timer(text)

@@ -101,7 +101,7 @@ describe('the end of a run does not change a schedule that', () => {
   })
 })
 
-describe('the span of a timer, the default delay before the first retry', () => {
+describe('the span of a timer, which is the default delay before the first retry', () => {
   test.each([
     ['every 5min', 300_000],
     ['every 5min after finish', 300_000],

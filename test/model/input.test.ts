@@ -175,7 +175,7 @@ describe('the conditions of a filter', () => {
     },
   )
 
-  it('unknown conditions are rejected, because they would match everything', () => {
+  it('unknown conditions are rejected, because a filter that ignored them would match too much', () => {
     refused(() => check({ tusk: 'a' }), 'filter.tusk', 'did you mean filter.task?')
     refused(() => check({ constructor: 'a' }), 'filter.constructor')
     refused(() => check({ tusk: undefined }), 'filter.tusk')

@@ -19,7 +19,7 @@ describe('a manual run', () => {
     ...changes,
   })
 
-  it('has the current time as its slot, or the first instant after the last slot if that is not in the past', () => {
+  it('has the current time as its slot or, if the last slot is not in the past, the first instant after it', () => {
     expect(runNow(schedule(), NOW).slot).toEqual(NOW)
     expect(runNow(schedule({ lastSlot: new Date(NOW.getTime() - 5000) }), NOW).slot).toEqual(NOW)
     const lastSlot = new Date(NOW.getTime() + 5000)

@@ -55,7 +55,7 @@ const life: fc.Arbitrary<Life> = fc
     catchUp: fc.constantFrom(0, 1, 2, 5, 1000),
     start,
     steps: fc.array(
-      // `exactly`: planned at the first millisecond of a minute, when the occurrences of a repeated hour may
+      // `exactly`: planned exactly on the minute, when the two occurrences of a time in a repeated hour may
       // coincide.
       fc.record({ absence, active: fc.boolean(), exactly: fc.boolean() }),
       { minLength: 1, maxLength: 12 },

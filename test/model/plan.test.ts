@@ -124,7 +124,7 @@ describe('missed slots', () => {
     })
   })
 
-  test('catch_up n makes up the newest n slots, in order, one after another [S5]', () => {
+  test('catch_up n makes up the newest n slots, in order, one at a time [S5]', () => {
     expect(shown(plan({ ...hourly, catchUp: 3 }, at('2026-03-01T13:30Z')))).toEqual({
       runs: ['2026-03-01 11:00 after 2', '2026-03-01 12:00 blocked', '2026-03-01 13:00 blocked'],
       skips: ['2 missed to 2026-03-01 10:00'],
@@ -182,7 +182,7 @@ describe('missed slots', () => {
     })
   })
 
-  test('long downtime of an every-second timer is cheap, because counting stops at 10,000', () => {
+  test('long downtime is cheap for an every-second timer, because counting stops at 10,000', () => {
     const everySecond = schedule({ timer: '*:*:*', nextRunAt: new Date('2016-01-01T00:00Z') })
     const next = vi.spyOn(CalendarEvent.prototype, 'next')
     const previous = vi.spyOn(CalendarEvent.prototype, 'previous')
@@ -390,7 +390,7 @@ describe('max_runs', () => {
     })
   })
 
-  test('makes the schedule done when the limit is reached, even with a manual nextrun; when the limit is raised, the schedule continues from now', () => {
+  test('marks the schedule as done when the limit is reached, even with a manual nextrun; when the limit is raised, the schedule continues from now', () => {
     const done = { ...row, successes: 3, idle: 'done' as const, nextRunAt: null, plannedRun: null }
     expect(plan(done, at('2026-03-01T09:00Z'))).toBeNull()
     expect(
@@ -490,7 +490,7 @@ describe('every … after finish', () => {
 })
 
 describe('starts and ends', () => {
-  test('no slot is before starts or after ends, and both are inclusive [T9]', () => {
+  test('no slot is before `starts` or after `ends`; both are inclusive [T9]', () => {
     const row = inserted({
       timer: 'hourly',
       starts: new Date('2026-03-02T08:00Z'),
@@ -680,7 +680,7 @@ describe('after the clock was ahead', () => {
 })
 
 describe('after the zone data changed', () => {
-  /** Planned with zone data in which Berlin is off by an hour, for 08:00 Z instead of 07:00 Z or vice versa. */
+  /** Planned with zone data in which Berlin is off by an hour: for 06:00 Z or 08:00 Z instead of 07:00 Z in summer. */
   const daily = (nextRunAt: string, lastSlot: string, timer = '09:00 Europe/Berlin') =>
     schedule({ timer, nextRunAt: new Date(nextRunAt), lastSlot: new Date(lastSlot) })
   const summer = '2026-07-02'
@@ -882,7 +882,7 @@ describe('a timer that cannot be planned', () => {
   })
 })
 
-test('jobs that cannot be written for a permanent reason become one skip with this reason', () => {
+test('jobs that can never be written become one skip, and the reason is stored', () => {
   const planned = plan({ ...hourly, catchUp: 2 }, at('2026-03-01T13:30Z'))
   if (planned === null) throw new Error('expected a plan')
   const unsubmittable = planUnsubmittable(planned, 'Check constraint is violated')

@@ -73,7 +73,7 @@ const start = fc
 interface Step {
   /** The time before this step, in periods of the timer. */
   readonly absence: number
-  /** Whether to plan at the start of a minute, when the occurrences of a repeated hour may coincide. */
+  /** Whether to plan exactly on the minute, when the two occurrences of a time in a repeated hour may coincide. */
   readonly exactly: boolean
   readonly end: 'success' | 'failed' | 'cancelled' | null
   readonly claims: boolean
@@ -266,7 +266,7 @@ describe('with any policies', () => {
             if (end !== null) life = ended(life, end, new Date(now))
             const planned = plan(life.row, at(new Date(now), openOf(life)))
             if (life.row.idle !== null) {
-              // Done or dead: no further run, however much time passes.
+              // A schedule that is done or dead is not planned, however much time passes.
               expect(planned).toBeNull()
               return
             }
@@ -372,7 +372,7 @@ describe('with any policies', () => {
             nextRunAt: new Date(nextRunAt),
             plannedRun: new Date(nextRunAt),
           }
-          // This happens after max_runs is lowered: existing jobs stay, but none is added.
+          // There are too many jobs after max_runs is lowered: existing jobs stay, but none is added.
           const isTooMany = row.maxRuns !== null && successes + jobs.length > row.maxRuns
           const planned = required(plan(row, at(new Date(now), openOf({ jobs }))))
           if (!isTooMany) expectSound({ row, jobs }, planned, now)
@@ -428,7 +428,7 @@ describe('the end of a run', () => {
   const open = fc.nat(2)
   const now = start.map((time) => new Date(time))
 
-  test('does not change a schedule that was edited in the meantime, is paused, or is idle for another reason', () => {
+  test('does not change a schedule that was edited in the meantime, or is paused, dead, invalid or retired', () => {
     fc.assert(
       fc.property(finishing, fc.boolean(), open, now, start, (row, failed, left, end, hand) => {
         expect(finish(edited(row, 'weekly'), failed, left, end)).toBeNull()
@@ -441,7 +441,7 @@ describe('the end of a run', () => {
     )
   })
 
-  test('a run that failed permanently makes a schedule dead only with on_exhausted stop [R2]', () => {
+  test('makes a schedule dead only if the run failed permanently and on_exhausted is stop [R2]', () => {
     fc.assert(
       fc.property(finishing, fc.boolean(), open, now, (row, failed, left, end) => {
         fc.pre(row.enabled && (row.idle === null || row.idle === 'awaiting-finish' || row.idle === 'done'))
@@ -451,7 +451,7 @@ describe('the end of a run', () => {
     )
   })
 
-  test('makes a schedule done after enough successes, and counts the next run from now if no job is running', () => {
+  test('marks a schedule as done after enough successes, and plans the next run from now if no job is open', () => {
     fc.assert(
       fc.property(finishing, open, now, (row, left, end) => {
         fc.pre(row.enabled && (row.idle === null || row.idle === 'awaiting-finish'))

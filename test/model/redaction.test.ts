@@ -328,7 +328,7 @@ describe('the value to store', () => {
   const stored = (value: unknown, args: unknown = {}, secrets = earlier) =>
     redaction.stored('progress', value, () => ({ args, progress: value }), secrets)
 
-  test('lacks a secret that was only in earlier progress, because readers of the row could not recognise it', () => {
+  test('contains no secret that was only in earlier progress, because readers of the row could not recognise it', () => {
     expect(stored({ note: 'saw old-secret' })).toEqual({ note: 'saw [redacted]' })
     expect(stored({ token: 'new-secret', note: 'saw old-secret' })).toEqual({
       token: 'new-secret',
@@ -355,7 +355,7 @@ describe('the value to store', () => {
   })
 })
 
-test('text to store lacks secrets and lone surrogates, and is cut to the limit', () => {
+test('text to store contains no secrets or lone surrogates, and is cut to the limit', () => {
   const secrets = new Redaction(['args']).secretsOf({ args: 'hunter2-secret' })
   expect(secrets.areKnown()).toBe(true)
   expect(secrets.storable('x hunter2-secret \ud83d', 100)).toBe('x [redacted] \ufffd')

@@ -3,7 +3,7 @@ import { changed, changesOf, partsOf, shapeOf, together } from './sql-changes.ts
 
 const all = (statement: string) => changesOf(statement).map((change) => changed(statement, change))
 
-test('changes make a condition always true without changing the values of the statement', () => {
+test('changes make a condition always true, and keep the values of the statement', () => {
   expect(all('SELECT id FROM job WHERE id = ? AND state IN (?, ?) ORDER BY id')).toEqual([
     'SELECT id FROM job WHERE (1 = 1 OR ( id = ? )) AND state IN (?, ?) ORDER BY id',
     'SELECT id FROM job WHERE id = ? AND (1 = 1 OR ( state IN (?, ?) )) ORDER BY id',

@@ -15,7 +15,7 @@ async function opened(): Promise<Schedules> {
 
 const nextOf = ({ nextRunAt, status }: Schedule) => [status, nextRunAt?.toISOString() ?? null]
 
-test('create, put, update, pause, resume and reset return the next run, as get does', async () => {
+test('create, put, update, pause and resume return the next run, as get does', async () => {
   const schedules = await opened()
   const same = async (returned: Schedule) => {
     expect(await schedules.get(returned.id)).toEqual(returned)

@@ -68,7 +68,7 @@ test('ifExists requires an id and a valid value', async () => {
   await expect(schedules.create({ ...daily, ifExists: 'skip' })).rejects.toThrow(InvalidInputError)
 })
 
-test('update changes the task; unchanged args must match it', async () => {
+test('update can change the task, but only to one that the args match', async () => {
   const { schedules } = await opened()
   await schedules.create(daily)
   expect(await schedules.update('a', { task: report })).toMatchObject({ task: 'report', args: { to: 'ann' } })

@@ -96,7 +96,7 @@ eachDatabase((under) => {
     expect((await kalends.schedules.get('A'))?.id).toBe('A')
   })
 
-  it('get returns null for an unknown schedule; all changes to it throw a NotFoundError', async () => {
+  it('get returns null for an unknown schedule; changes to it, runNow and elapses throw a NotFoundError', async () => {
     const { open } = await scene(under)
     const { schedules } = await open()
     expect(await schedules.get('nobody')).toBeNull()

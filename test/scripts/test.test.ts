@@ -20,7 +20,7 @@ test('fails once', () => {
   writeFileSync(mark, '')
   throw new Error('at first')
 })`
-/** Later runs of the file would pass. */
+/** If the file ran again, it would pass. */
 const FAULT_ONCE = `
 import { existsSync, writeFileSync } from 'node:fs'
 class OccurrenceFault extends Error { name = 'OccurrenceFault' }
