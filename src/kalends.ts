@@ -71,7 +71,7 @@ export class Kalends {
     this.#stores = stores
     this.#options = options
     this.#events = new Emitter((error) =>
-      options.logger.error({ err: error }, 'A listener of an event threw'),
+      options.logger.error({ err: error }, 'An event listener threw an error'),
     )
     this.#lifecycle = new Lifecycle(stores, options, definitions, this.#events)
     const accessTo = accesses({

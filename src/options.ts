@@ -33,8 +33,8 @@ export interface KalendsOptions extends StoreOptions {
    */
   readonly worker?: string | undefined
   /**
-   * The zone that is added to timers in code that name none: an IANA name, or 'local'. Default: these timers are in
-   * UTC.
+   * The zone of timers that are written in code and do not name one: an IANA name, or 'local'. Default: these timers
+   * are in UTC.
    */
   readonly zone?: string | undefined
   /** pino and most other loggers can be passed directly; default: no logging. */

@@ -11,7 +11,7 @@ const EARLIEST_INSTANT = -MAX_OFFSET
  * the second if the first is not after `after`.
  *
  * @param after  microseconds since the epoch
- * @returns microseconds since the epoch; null if there is none before the year 2200 of the zone's clock
+ * @returns microseconds since the epoch; null if there is none before the year 2200 in local time
  */
 export function nextElapse(times: WallClock, zone: Zone, after: number): number | null {
   if (after >= LATEST_INSTANT) return null

@@ -52,8 +52,8 @@ export type ArgsOption<Input> = {} extends Input
   : { readonly args: NoInfer<Input> }
 
 /**
- * Whether a task is one of Kalends' own, `kalends.*`, or `command`, which runs programs. Callers of the API can use
- * such tasks only if the server was started with the option that allows this. A name surrounded by blanks also counts,
+ * Whether a task is built in: one of Kalends' own (`kalends.*`), or `command`, which runs programs. Callers of the API
+ * can use such tasks only if the server was started with the option that allows this. A name surrounded by blanks also counts,
  * because it looks the same.
  */
 export function isBuiltInTask(name: string): boolean {

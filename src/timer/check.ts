@@ -109,7 +109,10 @@ function errorOf(text: string, error: unknown): TimerError {
   return { code, message, column: column === null ? null : prefixOf(text).length + column, token, hint }
 }
 
-/** If the text with `cron` before it would also be rejected, the hint is the fix for that error. */
+/**
+ * For text that looks like cron, the text with `cron` before it. If that is rejected, too, the fix for that error, or its
+ * description.
+ */
 function hintOf({ text, message, hint }: CalendarSyntaxError): string | null {
   if (!message.includes(': this looks like cron')) return hint ?? everyHint(text)
   try {

@@ -63,7 +63,7 @@ describe('an empty value', () => {
     ['OnActiveSec=\nOnCalendar=hourly', ['*-*-* *:00:00']],
     ['Persistent=\nOnCalendar=hourly', ['*-*-* *:00:00', 'every 1d after finish']],
   ])(
-    'an empty value of a time setting clears all times; of any other setting, only that setting: %j [L71]',
+    'an empty time setting clears all times; any other empty setting clears only itself: %j [L71]',
     async (dropIn, timers) => {
       expect(
         await timersOf({

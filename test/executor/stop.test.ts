@@ -194,6 +194,6 @@ eachDatabase((under) => {
     await kalends.start()
     expect(await ended(kalends, await kalends.jobs.submit(long))).toMatchObject({ state: 'success' })
     expect(await ended(kalends, await kalends.jobs.submit(long))).toMatchObject({ state: 'success' })
-    expect(messages()).toContain('error: A listener of an event threw')
+    expect(messages()).toContain('error: An event listener threw an error')
   })
 })

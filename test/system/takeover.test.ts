@@ -163,7 +163,7 @@ eachDatabase(({ kind, fresh }) => {
 
   if (kind !== 'sqlite') {
     describe('a lost response', () => {
-      it('a lost response to a claim leaves no job without a handler', async () => {
+      it('if the response to a claim is lost, the claimed job still runs', async () => {
         const database = await fresh()
         const proxy = await Proxy.open(database.url)
         const worker = await WorkerProcess.start({ ...settings(database, 'w'), url: proxy.url })

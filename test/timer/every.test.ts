@@ -3,7 +3,7 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { elapsesWithin, InvalidTimeSpanError, timer, timeSpan } from '../../src/timer/index.ts'
 
-/** The output of `systemd-analyze timespan` of systemd 252 in microseconds; null if it is rejected. */
+/** Texts, with the microseconds that `systemd-analyze timespan` of systemd 252 prints, or null if it rejects the text. */
 type Recorded = [text: string, micros: number | 'infinity' | null][]
 // The file was written manually from the output of that program.
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion
@@ -115,7 +115,7 @@ describe('every <span>', () => {
     },
   )
 
-  test('an invalid span of any length is rejected', () => {
+  test('an invalid span is rejected, however long its text is', () => {
     for (const text of [`every x${' '.repeat(100_000)}x`, `every ${'after finish '.repeat(20_000)}`])
       expect(() => timer(text)).toThrow(InvalidTimeSpanError)
   })
