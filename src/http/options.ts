@@ -16,8 +16,8 @@ export interface HttpOptions {
   readonly authorize?: Authorize | undefined
   /**
    * The access of every caller, if there is no `authorize`. Only for demos, on a server that listens on the loopback
-   * interface. The API then responds only to the machine's own host names and those in `hosts`, and rejects requests
-   * with forwarding headers and HTTP/1.0. It cannot detect every proxy, so behind a proxy, use `authorize`.
+   * interface. The API then responds only to the machine's own host names and those in `hosts`, and rejects HTTP/1.0
+   * and requests with forwarding headers. It cannot detect every proxy, so behind a proxy, use `authorize`.
    */
   readonly open?: Role | undefined
   /**

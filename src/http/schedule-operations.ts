@@ -119,7 +119,7 @@ export const scheduleOperations: readonly Operation[] = [
   operation('changeSchedule', 'PATCH', ONE, 'admin', {
     summary: 'Change some settings',
     description:
-      'Omitted settings stay unchanged. A new timer is planned from now. With another task, unchanged args must match it.',
+      'Omitted settings stay unchanged. A new timer is planned from now. If the task changes but the args do not, they must be valid for the new task.',
     params: ScheduleParams,
     body: bodies.ScheduleChanges,
     answers: { 200: current },

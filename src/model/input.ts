@@ -46,7 +46,7 @@ export function checkedName(field: string, value: unknown, limit: number): strin
   if (invisible !== undefined)
     throw new InvalidInputError(
       field,
-      `must be a name without invisible characters, got ${shownInput(value)} with ${codePoint(invisible)}; leave it out`,
+      `must be a name without invisible characters, got ${shownInput(value)}, which contains ${codePoint(invisible)}: remove this character`,
     )
   throw new InvalidInputError(
     field,

@@ -300,8 +300,8 @@ function formsOf(secret: string): string[] {
 }
 
 /**
- * How many characters to redact at this position: those of the longest secret, or of a prefix of a secret that is long
- * enough; 0 if there is neither.
+ * The number of characters to redact at this position: the length of the longest secret that starts here, or of a
+ * sufficiently long prefix of one; 0 if there is neither.
  *
  * @param cutAt  where the text was cut, possibly within a secret; -1 if it was not cut
  */

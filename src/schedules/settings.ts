@@ -49,7 +49,7 @@ export type AnyScheduleInput = ScheduleOptions &
 /** The settings to change; omitted settings stay unchanged. */
 export type ScheduleChanges = Partial<Omit<ScheduleOptions, 'timer'>> & {
   readonly timer?: string | undefined
-  /** Another task; unchanged args must match it. */
+  /** Another task. If the args do not change, they must be valid for it. */
   readonly task?: Task | string | undefined
   readonly args?: unknown
 }

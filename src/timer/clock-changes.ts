@@ -80,7 +80,7 @@ function goesOn(of: Timer, times: Elapses, at: Date, skipped: Date): boolean {
   return next.getTime() - last.getTime() <= skipped.getTime() - before.getTime()
 }
 
-/** The times of a timer on a clock that never changes, as instants at which UTC shows them. */
+/** The local times of a timer, as if its zone had no clock changes; stored as if they were UTC. */
 function unchangedTimes(of: Timer): Elapses {
   if (of.kind === 'cron') return union(cronEvents(of).map((text) => calendar(text)))
   const suffix = ` ${of.zone}`

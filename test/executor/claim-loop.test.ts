@@ -57,7 +57,7 @@ describe('a claim', () => {
 describe('the promotion of due jobs', () => {
   const claims: ExecutingStore['claim'] = () => Promise.resolve([])
 
-  it('takes place once after each wake-up for the time', async () => {
+  it('takes place once after each call of wakeForTime', async () => {
     const promoteDue = vi.fn<ExecutingStore['promoteDue']>(() => Promise.resolve(0))
     const executor = started(executorOn({ promoteDue }, never))
     await settledDown()

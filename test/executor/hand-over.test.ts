@@ -201,7 +201,7 @@ it('each hand-over starts after the group of the last job of the one before', as
   expect(after).toEqual(['', 'c', 'c'])
 })
 
-it('promotes due jobs once after each wake-up for the time', async () => {
+it('promotes due jobs once after each call of wakeForTime', async () => {
   const promoteDue = vi.fn<HandOverStore['promoteDue']>(() => Promise.resolve(0))
   const { handOver } = scene([], { promoteDue })
   await handOver.pass()

@@ -21,7 +21,7 @@ it('a name with surrounding spaces, control characters, invisible characters or 
 
 it('the error names the invisible character', () => {
   expect(() => task('ti\u200bck')).toThrow(
-    /^task: must be a name without invisible characters, .* with U\+200B/,
+    /^task: must be a name without invisible characters, .*, which contains U\+200B/,
   )
   expect(() => task('ti\u{e0041}ck')).toThrow(/U\+E0041/)
 })

@@ -773,7 +773,7 @@ onEachStore((under) => {
   })
 
   describe.skipIf(!server)('when a connection is lost', () => {
-    it('the database is unavailable, nothing is partially done, and the next call works', async () => {
+    it('the transaction fails as unavailable and is rolled back, and the next call works', async () => {
       await planned(under, 'a', null, { idle: 'done' })
       const database = new MysqlDatabase(under.url, 2)
       under.afterwards(() => database.close())

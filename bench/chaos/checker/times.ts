@@ -140,7 +140,7 @@ export class Times {
   }
 
   /**
-   * The deadline for work that became possible at an instant: `allowedMs` later if there was no fault.
+   * The deadline for work that became possible at the instant `host`: `allowedMs` later if there was no fault.
    *
    * @param host  by the harness's clock, like the result
    * @param windows  the faults that count. Default: all

@@ -39,7 +39,7 @@ export function createPoolLike(target: MysqlTarget): CreatePool {
   const pool = callbackPoolIn(target)
   if (pool === null)
     throw refused(
-      'must be a URL, a pool of mysql2, or a drizzle database on one, not a connection or a pool cluster',
+      'must be a URL, a mysql2 pool, or a drizzle database that uses such a pool; connections and pool clusters are not supported',
     )
   const { database, stream } = settingsOf(pool)
   if (typeof database !== 'string' || database === '')

@@ -1,6 +1,6 @@
 /**
- * Everything that a dead worker held is released: no mark remains, no mark is longer than the lease, and no worker is
- * registered twice.
+ * Everything that a dead worker held is released: after the run, no mark remains and no worker is registered twice.
+ * During the run, no mark is longer than the lease.
  */
 import { groupBy } from '../../../../src/store/group-by.ts'
 import { type Evidence } from '../evidence.ts'

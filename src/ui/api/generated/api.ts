@@ -68,7 +68,7 @@ export interface paths {
         head?: never;
         /**
          * Change some settings
-         * @description Omitted settings stay unchanged. A new timer is planned from now. With another task, unchanged args must match it.
+         * @description Omitted settings stay unchanged. A new timer is planned from now. If the task changes but the args do not, they must be valid for the new task.
          */
         patch: operations["changeSchedule"];
         trace?: never;
