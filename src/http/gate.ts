@@ -1,8 +1,8 @@
 /**
  * Decides which requests are allowed. The API is closed by default: without `authorize`, every request is refused,
  * unless the option `open` is set. An open API responds only to the host names of this machine and those in `hosts`, so
- * a web page whose host name points to this machine (DNS rebinding) gets no response. An open API never responds
- * through a proxy, because all clients behind the proxy seem to be on this machine.
+ * a web page whose host name points to this machine (DNS rebinding) gets no response. An open API rejects
+ * requests that it recognises as forwarded, because all clients behind a proxy seem to be on this machine.
  */
 import { InvalidInputError } from '../errors.ts'
 import type { Logger } from '../index.ts'
@@ -34,7 +34,7 @@ export class Gate {
     if (authorize === undefined && open !== undefined && trustedProxies.length > 0)
       throw new InvalidInputError(
         'trustedProxies',
-        "an 'open' API never responds through a proxy; use 'authorize' instead of 'open'",
+        "an 'open' API is for this machine only; behind a proxy, use 'authorize' instead of 'open'",
       )
     this.#proxies = new TrustedProxies(trustedProxies)
     this.#logger = logger

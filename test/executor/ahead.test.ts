@@ -5,7 +5,7 @@ import { type ClaimedJob, fenceOf } from '../../src/model/job.ts'
 import { task } from '../../src/model/task.ts'
 import type { UnsettledAttempt, Settled } from '../../src/store/executing-store.ts'
 import { gate } from '../kalends/scene.ts'
-import { claimed, executorOn, NOTHING, startLoops } from './claimed.ts'
+import { claimed, executorOn, NOTHING, settledDown, startLoops } from './claimed.ts'
 
 const CONCURRENCY = 10
 
@@ -13,11 +13,6 @@ beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
   onTestFinished(() => void vi.useRealTimers())
 })
-
-/** Waits until all work of this process that needs no timer has ended. */
-async function settledDown(): Promise<void> {
-  for (let turn = 0; turn < 500; turn += 1) await new Promise((resolve) => setImmediate(resolve))
-}
 
 /** An executor with an endless queue. */
 function busy({
@@ -107,14 +102,14 @@ async function withShortRuns(of: ReturnType<typeof busy>, jobs = 100) {
   const { state } = of
   state.left = jobs
   of.executor.wake()
-  await settledDown()
+  await settledDown(500)
   expect(state.ends).toHaveLength(jobs)
   const writes = gate()
   state.writes = writes.promise
   state.left = Infinity
   state.claims.length = 0
   of.executor.wake()
-  await settledDown()
+  await settledDown(500)
   return writes
 }
 
@@ -130,7 +125,7 @@ describe('while the outcomes of short runs are being written', () => {
     // The jobs start in the order of their claims, and never too many at once.
     state.left = 0
     writes.open()
-    await settledDown()
+    await settledDown(500)
     expect(state.started).toEqual(Array.from({ length: state.given }, (_, index) => `j${index + 1}`))
     expect(state.ends.every(([, kind]) => kind === 'success')).toBe(true)
     await executor.stop(0)
@@ -155,7 +150,7 @@ describe('while the outcomes of short runs are being written', () => {
     writes.open()
     state.writes = gate().promise
     expect(ahead).toBeGreaterThan(0)
-    await settledDown()
+    await settledDown(500)
     // The first jobs have started in the capacity that became free.
     expect(state.started).toHaveLength(100 + 2 * CONCURRENCY)
     const free = gate()
@@ -172,7 +167,7 @@ describe('while the outcomes of short runs are being written', () => {
     const { state, executor } = of
     const ahead = state.given - state.started.length
     const stopped = executor.stop(0)
-    await settledDown()
+    await settledDown(500)
     writes.open()
     await stopped
     const kinds = state.ends.map(([, kind]) => kind)
@@ -187,7 +182,7 @@ describe('while the outcomes of short runs are being written', () => {
     const claims = gate()
     state.claiming = claims.promise
     writes.open()
-    await settledDown()
+    await settledDown(500)
     // The available jobs have started, and the next claim has not received its response.
     const started = state.started.length
     expect(started).toBeGreaterThan(length)
@@ -206,7 +201,7 @@ describe('while the outcomes of short runs are being written', () => {
     state.worker = 'w/2'
     state.left = 0
     writes.open()
-    await settledDown()
+    await settledDown(500)
     expect(state.started).toHaveLength(100 + CONCURRENCY)
     expect(state.ends.filter(([, kind]) => kind === 'unstarted')).toHaveLength(ahead)
     await executor.stop(0)
@@ -218,9 +213,9 @@ describe('while the outcomes of short runs are being written', () => {
     const { state, executor } = of
     state.left = 0
     executor.claims.recheckRunning()
-    await settledDown()
+    await settledDown(500)
     writes.open()
-    await settledDown()
+    await settledDown(500)
     expect(state.ends.every(([, kind]) => kind === 'success')).toBe(true)
     expect(state.started).toHaveLength(state.given)
     await executor.stop(0)
@@ -235,9 +230,9 @@ describe('while the outcomes of short runs are being written', () => {
     expect(state.given).toBeGreaterThan(length)
     state.isLost = true
     executor.claims.recheckRunning()
-    await settledDown()
+    await settledDown(500)
     writes.open()
-    await settledDown()
+    await settledDown(500)
     expect(state.started).toHaveLength(length)
     expect(state.ends.filter(([, kind]) => kind === 'unstarted')).toEqual([])
     await executor.stop(0)
@@ -299,32 +294,32 @@ it('jobs that a submission starts use the capacity that it has reserved', async 
   const { executor, state } = busy()
   state.left = 100
   executor.wake()
-  await settledDown()
+  await settledDown(500)
   expect(state.ends).toHaveLength(100)
   const reservation = executor.claims.reserve('w/1', 5)
   if (reservation === null) throw new Error('no free capacity')
   state.writes = gate().promise
   state.left = Infinity
   executor.wake()
-  await settledDown()
+  await settledDown(500)
   // The other jobs are claimed ahead.
   expect(state.started).toHaveLength(100 + CONCURRENCY - 5)
   expect(state.given).toBeGreaterThan(150)
   reservation.commit(Array.from({ length: 5 }, (_, index) => claimed(`own ${index}`)))
-  await settledDown()
+  await settledDown(500)
   expect(state.started.slice(100 + CONCURRENCY - 5)).toEqual(['own 0', 'own 1', 'own 2', 'own 3', 'own 4'])
 })
 
 it('no job is claimed ahead if runs take a long time', async () => {
   let ends = gate()
   const { executor, state } = busy({ handler: () => ends.promise })
-  await settledDown()
+  await settledDown(500)
   for (let round = 0; round < 3; round += 1) {
     await vi.advanceTimersByTimeAsync(20)
     const { open } = ends
     ends = gate()
     open()
-    await settledDown()
+    await settledDown(500)
   }
   expect(state.started).toHaveLength(4 * CONCURRENCY)
   expect(state.given).toBe(4 * CONCURRENCY)

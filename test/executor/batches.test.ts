@@ -1,5 +1,6 @@
 /** The statements of a busy worker: a few full batches, and no polls without new work. */
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
+import type { JobExecutorOptions } from '../../src/executor/options.ts'
 import type { ExecutingStore } from '../../src/store/executing-store.ts'
 import { gate } from '../kalends/scene.ts'
 import { claimed, executorOn, NOTHING, startLoops } from './claimed.ts'
@@ -30,7 +31,8 @@ it('jobs that end together free capacity for one full claim and are written in o
       return Promise.resolve([])
     },
   }
-  const executor = executorOn(store, () => Promise.resolve(), { concurrency: CONCURRENCY })
+  const onSettled = vi.fn<JobExecutorOptions['onSettled']>()
+  const executor = executorOn(store, () => Promise.resolve(), { concurrency: CONCURRENCY, onSettled })
   startLoops(executor)
   executor.wake()
   await all.promise
@@ -38,4 +40,6 @@ it('jobs that end together free capacity for one full claim and are written in o
   expect(calls.claims).toEqual([200, 200, 200, 200, 200])
   expect(calls.settles).toEqual([200, 200, 200, 200, 200])
   expect(calls.stopLooks).toBeLessThanOrEqual(1)
+  // The store settled nothing.
+  expect(onSettled).not.toHaveBeenCalled()
 })

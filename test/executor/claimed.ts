@@ -1,4 +1,5 @@
 /** Helpers for tests of the executor without a database. */
+import { expect, onTestFinished, vi } from 'vitest'
 import type { HandledTask, Handler } from '../../src/executor/handler.ts'
 import { JobExecutor } from '../../src/executor/job-executor.ts'
 import type { JobExecutorOptions } from '../../src/executor/options.ts'
@@ -73,12 +74,33 @@ export function startLoops(executor: JobExecutor): void {
   for (const loop of executor.loops()) loop.start()
 }
 
+/** The event loop runs as usual, but the test advances the time. */
+export function fakeTimers(): void {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+  onTestFinished(() => void vi.useRealTimers())
+}
+
+/** Waits until all work of this process that needs no timer has ended. */
+export async function settledDown(turns = 50): Promise<void> {
+  for (let turn = 0; turn < turns; turn += 1) await new Promise((resolve) => setImmediate(resolve))
+}
+
+/** Advances the time in steps, so that every sleep that ends is processed. */
+export async function pass(ms: number): Promise<void> {
+  for (let passed = 0; passed < ms; passed += 500) {
+    await vi.advanceTimersByTimeAsync(500)
+    await settledDown()
+  }
+}
+
 /** An executor of the task 'noop' without a database. Errors fail the test, unless `onError` is given. */
 export function executorOn(
   store: Partial<ExecutingStore>,
   handled: Handler | HandledTask,
   options: Partial<JobExecutorOptions> = {},
 ): JobExecutor {
+  const errors: unknown[] = []
+  onTestFinished(() => expect(errors).toEqual([]))
   return new JobExecutor({
     store: { ...executingStore, ...store },
     worker: () => 'w/1',
@@ -98,9 +120,7 @@ export function executorOn(
     onRejected: () => {},
     onUnstartable: () => {},
     onDropped: () => {},
-    onError: (error) => {
-      throw error
-    },
+    onError: (error) => void errors.push(error),
     ...options,
   })
 }

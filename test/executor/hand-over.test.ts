@@ -12,7 +12,7 @@ import {
   TransactionEndedError,
 } from '../../src/store/executing-store.ts'
 import { AllRefusedError } from '../../src/store/refusal.ts'
-import { claimed, NOTHING } from './claimed.ts'
+import { claimed, NOTHING, settledDown } from './claimed.ts'
 
 const jobOf = (id: string): ClaimedJob => ({ ...claimed(id), state: 'external' })
 
@@ -154,7 +154,7 @@ it('ends the jobs itself if the queue sends no reports, even if the callback has
   expect(settle.mock.calls.map(([ends]) => ends.map(({ fence }) => fence.id))).toEqual([['d']])
 })
 
-it('reports a job whose end the database rejects', async () => {
+it('reports the error if the database rejects an outcome', async () => {
   const error = new Error('no end')
   const { handOver, errors } = scene(['a'], {
     reports: false,
@@ -246,7 +246,7 @@ it('a pass ends when the database is unavailable', async () => {
   expect([...promoting.handedOver, ...postponing.handedOver]).toEqual([])
 })
 
-it('reports jobs that cannot be postponed', async () => {
+it('reports the error if jobs cannot be postponed', async () => {
   const error = new Error('no postpone')
   const tooSlow = new CallbackTooSlowError('too long')
   const { handOver, errors } = scene(['a'], {
@@ -323,25 +323,25 @@ it('the error of a postponed job contains no secrets of the job', async () => {
   ])
 })
 
-it('postpones a job that the database rejects, and continues with other jobs', async () => {
+it('postpones a job that the database rejects, and hands over other jobs', async () => {
   const error = new Error('bad row')
-  let passes = 0
-  const { handOver, postponed } = scene([], {
+  const batches = [[], [jobOf('good')]]
+  const { handOver, postponed, handedOver } = scene([], {
     handOver: (_worker, _queue, _limit, _after, _call, onRefused) => {
-      passes += 1
-      if (passes === 1) onRefused?.('bad', error)
-      return Promise.resolve([])
+      const jobs = batches.shift() ?? []
+      if (batches.length === 1) onRefused?.('bad', error)
+      return Promise.resolve(jobs)
     },
   })
   expect(await handOver.pass()).toBe(Infinity)
   expect(postponed).toMatchObject([{ id: 'bad', error: 'bad row' }])
-  expect(passes).toBe(2)
+  expect(handedOver).toEqual(['good'])
 })
 
 it.each([
   ['a third of a short lease', 30_000, 10_000],
   ['at most 20 s', 600_000, 20_000],
-])('submit has %s', async (_, leaseMs, deadlineMs) => {
+])('the deadline of submit is %s', async (_, leaseMs, deadlineMs) => {
   const deadlines: unknown[] = []
   const { handOver } = scene([], {
     leaseMs,
@@ -354,7 +354,7 @@ it.each([
   expect(deadlines).toEqual([deadlineMs])
 })
 
-it('a pass ends after a second, so that other work of its loop gets a turn', async () => {
+it('a pass ends after a second, so that the worker can stop', async () => {
   vi.useFakeTimers({ toFake: ['performance'] })
   onTestFinished(() => void vi.useRealTimers())
   const { handOver, limits } = scene(MANY, { submit: () => void vi.advanceTimersByTime(500) })
@@ -362,14 +362,20 @@ it('a pass ends after a second, so that other work of its loop gets a turn', asy
   expect(limits).toHaveLength(2)
 })
 
-it('the loop runs passes until it is stopped', async () => {
-  const { handOver, left, limits } = scene(['a'])
+it('the loop runs a pass when it is woken, and none after its stop', async () => {
+  const { handOver, left, limits } = scene([])
+  onTestFinished(() => handOver.stop())
   handOver.loop.start()
+  await settledDown()
+  expect(handOver.loop.health()).toMatchObject({ name: 'hand-over', busySince: null, nextPassAt: null })
+  left.add('a')
   handOver.wakeForTime()
-  while (left.size > 0) await new Promise((resolve) => setImmediate(resolve))
-  expect(handOver.loop.health()).toMatchObject({ name: 'hand-over', lastError: null })
+  await settledDown()
+  expect(left.size).toBe(0)
   await handOver.stop()
   const before = limits.length
+  handOver.wakeForTime()
   expect(await handOver.pass()).toBe(Infinity)
+  await settledDown()
   expect(limits).toHaveLength(before)
 })

@@ -8,7 +8,16 @@ import type { HandledTask } from '../../src/executor/handler.ts'
 import { task } from '../../src/model/task.ts'
 import type { Reservation } from '../../src/executor/capacity.ts'
 import { type Gate, gate } from '../kalends/scene.ts'
-import { claimed, executingStore, executorOn, NOTHING, startLoops } from './claimed.ts'
+import {
+  claimed,
+  executingStore,
+  executorOn,
+  fakeTimers,
+  NOTHING,
+  pass,
+  settledDown,
+  startLoops,
+} from './claimed.ts'
 
 const WORKER = 'w/1'
 
@@ -82,10 +91,6 @@ async function started(concurrency: number, own: number | null = null) {
 }
 
 /** Waits until everything started in this turn of the event loop has ended. */
-async function settledDown(): Promise<void> {
-  for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setImmediate(resolve))
-}
-
 function reserved(reservation: Reservation | null): Reservation {
   if (reservation === null) throw new Error('no free capacity')
   return reservation
@@ -330,14 +335,6 @@ it('after a failover, if the new server has only an earlier claim of a job, the 
   await executor.stop(1000)
 })
 
-/** Advances the time in steps, so that every sleep that ends is processed. */
-async function pass(ms: number): Promise<void> {
-  for (let passed = 0; passed < ms; passed += 500) {
-    await vi.advanceTimersByTimeAsync(500)
-    await settledDown()
-  }
-}
-
 it('queued jobs start before jobs that are submitted later', async () => {
   const { executor, waiting, state } = await started(4)
   waiting.push('a')
@@ -366,3 +363,43 @@ it('a stop waits for submissions without a response and for the jobs that they s
   end.open()
   await stop
 })
+
+it.each([
+  ['a claim that used all capacity', 0, [{ limit: 1, ahead: 0 }]],
+  [
+    'a claim that could only claim ahead',
+    10,
+    [
+      { limit: 1, ahead: 10 },
+      { limit: 0, ahead: 10 },
+    ],
+  ],
+])(
+  'nothing can be reserved after %s, because it does not show that no job waits',
+  async (_, shortRuns, claims) => {
+    fakeTimers()
+    const limits: { readonly limit: number; readonly ahead: number | undefined }[] = []
+    const end = gate()
+    const reservations: unknown[] = []
+    const executor = executorOn(
+      {
+        claim: async (_worker, _tasks, limit, _after, { ahead } = {}) => {
+          limits.push({ limit, ahead })
+          return limits.length === 1 ? [claimed('a')] : []
+        },
+        settle: (attempts) => Promise.resolve({ ...NOTHING, lost: attempts.map(({ fence }) => fence) }),
+      },
+      () => end.promise,
+      // The outcome has been written, and the next claim has not begun.
+      { concurrency: 1, onSettled: () => void reservations.push(executor.claims.reserve(WORKER, 1)) },
+    )
+    for (let run = 0; run < shortRuns; run += 1) executor.claims.ended(1)
+    startLoops(executor)
+    await settledDown()
+    expect(limits).toEqual(claims)
+    end.open()
+    await settledDown()
+    expect(reservations).toEqual([null])
+    await executor.stop(0)
+  },
+)

@@ -4,7 +4,7 @@ import { CancelledError, LeaseLostError } from '../../src/errors.ts'
 import type { ClaimedJob, Fence } from '../../src/model/job.ts'
 import type { UnsettledAttempt } from '../../src/store/executing-store.ts'
 import { aborted, gate } from '../kalends/scene.ts'
-import { claimed, executorOn, NOTHING, startLoops } from './claimed.ts'
+import { claimed, executorOn, NOTHING, settledDown, startLoops } from './claimed.ts'
 
 /** An executor for the test's queue. Its handlers run until their signal fires. */
 function running() {
@@ -42,10 +42,6 @@ function running() {
   }
   startLoops(executor)
   return { executor, claim, reasons, settled, stop, runs }
-}
-
-async function settledDown(): Promise<void> {
-  for (let turn = 0; turn < 50; turn += 1) await new Promise((resolve) => setImmediate(resolve))
 }
 
 it('the second claim of a job fires the signal of the first, and the outcome of the first is not written', async () => {

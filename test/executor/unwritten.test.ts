@@ -15,7 +15,7 @@ import type {
 import { standingClock } from '../kalends/movable-timers.ts'
 import { collect, collectingLogger, ended, gate, scene, until } from '../kalends/scene.ts'
 import { eachDatabase } from '../support/databases.ts'
-import { claimed, executorOn, NOTHING, startLoops, WRITTEN } from './claimed.ts'
+import { claimed, executorOn, fakeTimers, NOTHING, settledDown, startLoops, WRITTEN } from './claimed.ts'
 
 /**
  * An executor with a queue of `jobs` jobs, whose outcomes are written by `settle`. Its handlers end at once, unless
@@ -65,16 +65,6 @@ function busy(
   return { executor, state }
 }
 
-/** Waits until all work of this process that needs no timer has ended. */
-async function settledDown(): Promise<void> {
-  for (let turn = 0; turn < 3000; turn += 1) await new Promise((resolve) => setImmediate(resolve))
-}
-
-function fakeTimers(): void {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
-  onTestFinished(() => void vi.useRealTimers())
-}
-
 describe('a worker', () => {
   it('starts no more jobs than its concurrency allows while it cannot write their outcomes [L53]', async () => {
     const writes = gate()
@@ -82,12 +72,12 @@ describe('a worker', () => {
       await writes.promise
       return NOTHING
     })
-    await settledDown()
+    await settledDown(3000)
     expect(state.started).toBe(3)
     expect(executor.claims.reserve('w/1', 1)).toBeNull()
     expect(executor.settler.unwritten()).toMatchObject({ waiting: 3, locked: 0 })
     writes.open()
-    await settledDown()
+    await settledDown(3000)
     expect(state.started).toBe(10)
     await executor.stop(0)
   })
@@ -98,10 +88,10 @@ describe('a worker', () => {
     const { executor, state } = busy(2, MAX_EXEMPT + 100, (attempts) =>
       Promise.resolve({ ...NOTHING, locked: isLocked ? attempts : [] }),
     )
-    await settledDown()
+    await settledDown(3000)
     expect(state.started).toBe(MAX_EXEMPT + 2)
     await vi.advanceTimersByTimeAsync(10_000)
-    await settledDown()
+    await settledDown(3000)
     expect(state.started).toBe(MAX_EXEMPT + 2)
     expect(executor.settler.unwritten()).toMatchObject({
       waiting: MAX_EXEMPT + 2,
@@ -112,7 +102,7 @@ describe('a worker', () => {
     isLocked = false
     for (let pass = 0; pass < 3; pass += 1) {
       await vi.advanceTimersByTimeAsync(300)
-      await settledDown()
+      await settledDown(3000)
     }
     expect(state.started).toBe(MAX_EXEMPT + 100)
     expect(executor.settler.unwritten()).toMatchObject({
@@ -132,7 +122,7 @@ describe('a worker', () => {
       asked += 1
       return Promise.resolve({ ...NOTHING, locked: attempts })
     })
-    await settledDown()
+    await settledDown(3000)
     expect(executor.settler.unwritten().locked).toBe(400)
     const before = asked
     for (let passed = 0; passed < 10_000; passed += 250) {
@@ -157,13 +147,13 @@ describe('a worker', () => {
       const error = new Error('CHECK constraint failed')
       return Promise.resolve({ ...NOTHING, refused: bad.map((item) => ({ item, error })) })
     })
-    await settledDown()
+    await settledDown(3000)
     expect(state.started).toBe(4)
     expect(state.rejected).toEqual(['j2'])
     expect(executor.settler.unwritten()).toMatchObject({ waiting: 0, rejected: 1 })
     const before = tried.length
     await vi.advanceTimersByTimeAsync(290_000)
-    await settledDown()
+    await settledDown(3000)
     // A comparison with the database must not mistake the job for one whose claim received no response.
     state.held = [
       {
@@ -173,10 +163,10 @@ describe('a worker', () => {
       },
     ]
     executor.claims.recheckRunning()
-    await settledDown()
+    await settledDown(3000)
     expect(tried).toHaveLength(before)
     await vi.advanceTimersByTimeAsync(20_000)
-    await settledDown()
+    await settledDown(3000)
     expect(new Set(tried.slice(before))).toEqual(new Set(['j2']))
     expect(executor.settler.unwritten()).toMatchObject({ waiting: 0, rejected: 1 })
     // The row has been repaired by now.
@@ -215,12 +205,12 @@ describe('while the log table is locked', () => {
     fakeTimers()
     const { lock, lines, ended: ends, settle, appendLogs } = lockedLog()
     const { executor } = busy(2, 10, settle, { appendLogs, handler: ({ log }) => log.info('ran') })
-    await settledDown()
+    await settledDown(3000)
     await vi.advanceTimersByTimeAsync(OUTCOME_WAIT_MS - 1)
-    await settledDown()
+    await settledDown(3000)
     expect(ends).toEqual([])
     await vi.advanceTimersByTimeAsync(1)
-    await settledDown()
+    await settledDown(3000)
     const all = Array.from({ length: 10 }, (_, index) => `j${index + 1}`)
     expect(ends).toEqual(all)
     expect(executor.attempts.count()).toBe(0)
@@ -228,9 +218,9 @@ describe('while the log table is locked', () => {
     expect(executor.journal.unwritten()).toMatchObject({ lines: 10, dropped: 0 })
     expect(executor.journal.unwritten().ms).toBeGreaterThanOrEqual(3_600_000)
     lock.open()
-    await settledDown()
+    await settledDown(3000)
     await vi.advanceTimersByTimeAsync(1000)
-    await settledDown()
+    await settledDown(3000)
     expect(lines).toEqual(all.map((id) => `${id} ran`))
     expect(executor.journal.unwritten()).toEqual({ lines: 0, progress: 0, ms: 0, dropped: 0 })
     vi.useRealTimers()
@@ -244,10 +234,10 @@ describe('while the log table is locked', () => {
       appendLogs,
       handler: ({ job, log }) => void (job.id === 'j1' && log.info('ran')),
     })
-    await settledDown()
+    await settledDown(3000)
     expect(ends).toEqual(Array.from({ length: 9 }, (_, index) => `j${index + 2}`))
     lock.open()
-    await settledDown()
+    await settledDown(3000)
     expect(ends).toContain('j1')
     await vi.advanceTimersByTimeAsync(1000)
     vi.useRealTimers()
@@ -269,9 +259,9 @@ describe('while the log table is locked', () => {
         for (const step of [1, 2]) progress(step)
       },
     })
-    await settledDown()
+    await settledDown(3000)
     await vi.advanceTimersByTimeAsync(OUTCOME_WAIT_MS)
-    await settledDown()
+    await settledDown(3000)
     expect(ends).toEqual(['j1', 'j2', 'j3'])
     expect(saved).toEqual(['j1', 'j2', 'j3'].map((id) => [id, '2', false]))
     executor.stop(0).catch(() => {})
@@ -282,12 +272,12 @@ describe('while the log table is locked', () => {
     fakeTimers()
     const { settle, appendLogs } = lockedLog()
     const { executor, state } = busy(1, 3, settle, { appendLogs, handler: ({ log }) => log.info('ran') })
-    await settledDown()
+    await settledDown(3000)
     let isStopped = false
     const stopped = executor.stop(30_000).then(() => (isStopped = true))
     for (const ms of [OUTCOME_WAIT_MS, 4999]) {
       await vi.advanceTimersByTimeAsync(ms)
-      await settledDown()
+      await settledDown(3000)
     }
     expect(isStopped).toBe(false)
     await vi.advanceTimersByTimeAsync(1)
@@ -308,13 +298,13 @@ describe('while the log table is locked', () => {
         return new Promise(() => {})
       },
     })
-    await settledDown()
+    await settledDown(3000)
     const stopped = executor.stop(0)
     await vi.advanceTimersByTimeAsync(ABANDON_MS + 1)
-    await settledDown()
+    await settledDown(3000)
     expect(ends).toEqual([])
     await vi.advanceTimersByTimeAsync(OUTCOME_WAIT_MS)
-    await settledDown()
+    await settledDown(3000)
     expect(ends).toEqual(['j1'])
     await vi.advanceTimersByTimeAsync(5000)
     await stopped
@@ -337,9 +327,9 @@ it('an outcome waits for its lines even if no progress can be written', async ()
       log.info('ran')
     },
   })
-  await settledDown()
+  await settledDown(3000)
   await vi.advanceTimersByTimeAsync(OUTCOME_WAIT_MS)
-  await settledDown()
+  await settledDown(3000)
   expect(written).toEqual(['j1', 'j2', 'j3'].map((id) => [id, false]))
   expect(ends).toEqual(['j1', 'j2', 'j3'])
   executor.stop(0).catch(() => {})
@@ -353,10 +343,10 @@ it('an outcome waits a second for progress that cannot be written, and later out
     saveProgress: () => new Promise(() => {}),
     handler: ({ progress }) => progress(1),
   })
-  await settledDown()
+  await settledDown(3000)
   expect(ends).toEqual([])
   await vi.advanceTimersByTimeAsync(OUTCOME_WAIT_MS)
-  await settledDown()
+  await settledDown(3000)
   expect(ends).toEqual(['j1', 'j2', 'j3'])
   executor.stop(0).catch(() => {})
   await vi.advanceTimersByTimeAsync(60_000)

@@ -15,7 +15,7 @@ import type {
   PartialWrite,
 } from '../../src/store/executing-store.ts'
 import { gate } from '../kalends/scene.ts'
-import { WRITTEN } from './claimed.ts'
+import { fakeTimers, settledDown, WRITTEN } from './claimed.ts'
 
 function unused(): never {
   throw new Error('not used in this test')
@@ -138,8 +138,7 @@ describe('the outcome of a run', () => {
 describe('locked and rejected outcomes', () => {
   /** A settler whose loop uses fake timers. */
   function settlerOn(settleAttempts: ExecutingStore['settle']) {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
-    onTestFinished(() => void vi.useRealTimers())
+    fakeTimers()
     const batches: number[] = []
     const onSettled = vi.fn<(result: Settled) => void>()
     const settler = new Settler({
@@ -156,8 +155,12 @@ describe('locked and rejected outcomes', () => {
     settler.loop.start()
     const later = async (ms: number) => {
       await vi.advanceTimersByTimeAsync(ms)
-      for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve))
+      await settledDown()
     }
+    onTestFinished(async () => {
+      vi.useRealTimers()
+      await settler.loop.stop()
+    })
     return { settler, batches, onSettled, later }
   }
 
@@ -194,7 +197,6 @@ describe('locked and rejected outcomes', () => {
     expect(settler.unwritten()).toMatchObject({ locked: MAX_EXEMPT + 1, lockedMs: 300 })
     expect(batches).toEqual([200, 2, 200])
     expect(onSettled).toHaveBeenCalledTimes(2)
-    await settler.loop.stop()
   })
 
   it('do not delay other outcomes if their retry fails', async () => {
@@ -213,9 +215,6 @@ describe('locked and rejected outcomes', () => {
     // Longer than the back-off.
     await later(200)
     expect(onSettled.mock.calls.flatMap(([{ settled }]) => settled.map(({ id }) => id))).toEqual(['free'])
-    const stopped = settler.loop.stop()
-    await later(1000)
-    await stopped
   })
 
   it('delay the end of a drain', async () => {
@@ -234,21 +233,16 @@ describe('locked and rejected outcomes', () => {
     await later(1000)
     await drained
     expect(settler.pending()).toEqual([])
-    await settler.loop.stop()
   })
 })
 
 const line = (message: string): NewLogLine => ({ jobId: 'j', at: new Date(0), level: 'info', message })
 const fence = { id: 'j', worker: 'w/1', claim: 1 }
 
-function fakeTimers(): void {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setImmediate', 'performance'] })
-  onTestFinished(() => void vi.useRealTimers())
-}
-
 /** A journal whose loops use fake timers, with the errors of its loops and its reports of dropped entries. */
 function journalOn(parts: Partial<ExecutingStore>) {
-  fakeTimers()
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setImmediate', 'performance'] })
+  onTestFinished(() => void vi.useRealTimers())
   const errors: string[] = []
   const dropped: string[] = []
   const causes: unknown[] = []

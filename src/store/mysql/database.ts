@@ -161,6 +161,7 @@ export class MysqlDatabase implements Database {
         )
       }
       const release = async () => {
+        // The lock first: on a connection in the pool, it would block all other processes.
         await sql.rows('SELECT RELEASE_LOCK(LEFT(CONCAT(DATABASE(), ?), 64))', [`:${name}`])
         await sql.run(waitForLocks(this.#lockWaits.seconds))
       }
