@@ -10,7 +10,7 @@ interface WrittenItem extends Item {
 /** A list as written; null is `*`. Only the text after a list shows which field it belongs to. */
 export type WrittenList = readonly WrittenItem[] | null
 
-// systemd's limits for C integers and for the length of a list.
+// systemd's limits: the largest C integer, and the maximum length of a list.
 const GREATEST_NUMBER = 2_147_483_647
 const MAX_ITEMS = 241
 
