@@ -13,7 +13,7 @@ const { values, positionals } = parseArgs({
 })
 
 export const options = values
-/** The database of the schedules. Redis stores only the jobs. */
+/** The database that stores the schedules. Redis stores only the jobs. */
 export const database = positionals[0] ?? 'sqlite:./bullmq.db'
 export const connection = { url: values.redis }
 

@@ -6,8 +6,8 @@
  *     node examples/dist/bullmq/worker.js
  *
  * Start any number of each. No transaction covers both systems: the scheduler adds a job to BullMQ, then commits the
- * hand-over. `--crash` kills the process in between, as `kill -9` does. Start it again: it adds the same jobs with the
- * same ids, and BullMQ ignores the duplicates.
+ * hand-over. `--crash` kills the process in between, as `kill -9` does. Start it again without `--crash`: it adds
+ * the same jobs with the same ids, and BullMQ ignores the duplicates.
  */
 import { Queue, QueueEvents } from 'bullmq'
 import { type FinishOptions, type Job, NotFoundError, PeriodicScheduler, task } from 'kalends'
@@ -18,13 +18,13 @@ const queue = new Queue<Occurrence>(options.queue, {
   defaultJobOptions: {
     attempts: 4,
     backoff: { type: 'exponential', delay: 60_000 },
-    // BullMQ forgets the ids of removed jobs, so keep jobs for longer than a crashed scheduler could be down.
+    // BullMQ forgets the ids of removed jobs, so keep jobs for longer than any outage of all schedulers.
     removeOnComplete: { age: 7 * 86_400 },
     removeOnFail: { age: 7 * 86_400 },
   },
 })
 
-/** The id is a UUID, so it never contains ':', which BullMQ forbids. */
+/** The id of a scheduled job is a UUID, so it never contains ':', which BullMQ forbids in ids. */
 async function submit(jobs: readonly Job[]): Promise<void> {
   await queue.addBulk(
     jobs.map(({ id, task, scheduleId: schedule, args, slot, missed }) => ({
@@ -49,7 +49,7 @@ scheduler.declare('bullmq', [
 await scheduler.start()
 
 // Start at the oldest event in Redis, to report jobs that finished while no scheduler was running. Only the first
-// report of a job counts.
+// report for each job counts.
 const events = new QueueEvents(options.queue, { connection, lastEventId: '0-0' })
 let reports: Promise<void> = Promise.resolve()
 events.on('completed', ({ jobId }) => report(jobId, { state: 'success' }))

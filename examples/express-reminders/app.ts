@@ -32,7 +32,7 @@ const newReminder = z.object({ text, timer, zone })
 const changes = z.object({ text: text.optional(), timer: timer.optional(), zone })
 const preview = z.object({ timer, zone, limit: z.number().int().min(1).max(20).default(5) })
 
-/** Sent as 422 with the column of the error, so that a form can highlight it. */
+/** Sent with status 422 and the column of the error, so that a form can highlight it. */
 class TimerRefused extends Error {
   readonly timerError: Pick<TimerError, 'message' | 'column' | 'hint'>
 
@@ -71,7 +71,7 @@ export function reminders(kalends: Kalends, { userOf }: AppOptions): Express {
       task: remind,
       timer: checked(input),
       args: { text: input.text },
-      // Send a missed reminder late, but only once.
+      // After downtime, send only the newest missed reminder.
       catchUp: 1,
     })
     response.status(201).location(`/reminders/${schedule.id}`).json(shown(schedule))
@@ -137,7 +137,7 @@ export function reminders(kalends: Kalends, { userOf }: AppOptions): Express {
 
 class NotSignedIn extends Error {}
 
-/** The normalized timer, including the user's zone. @throws TimerRefused */
+/** The normalised timer, including the user's zone. @throws TimerRefused */
 function checked({ timer, zone }: { readonly timer: string; readonly zone: string }): string {
   const check = checkTimer(timer, { zone, limit: 20 })
   if (!check.valid) throw new TimerRefused(check.error)
@@ -146,7 +146,7 @@ function checked({ timer, zone }: { readonly timer: string; readonly zone: strin
   return check.text
 }
 
-/** SQL edits may leave invalid args in the row, but the page must still show it. */
+/** SQL edits may leave invalid args in the row, but the page must still show the reminder. */
 const shownArgs = z.object({ text: z.string() }).catch({ text: '' })
 
 function shown({ id, args, timer, status, nextRunAt }: Schedule) {

@@ -15,7 +15,7 @@ export interface AppOptions {
   readonly history: History
   /** The folder for the digests. */
   readonly folder: string
-  /** A disk counts as full at or above this usage. */
+  /** A disk counts as nearly full at or above this usage. */
   readonly fullAtPercent: number
   readonly keepDays: number
 }
@@ -36,7 +36,7 @@ export function machineWatch(
 ): void {
   const host = hostname()
 
-  // Kalends stores the returned value as the job's result, and main.ts prints it.
+  // Kalends stores the returned value as the job's result, and report.ts prints it.
   kalends.handle(load, async ({ slot }) => {
     const measured = await measureLoad()
     await history.add(host, slot ?? new Date(), measured)

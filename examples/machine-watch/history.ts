@@ -16,7 +16,7 @@ export interface Series extends Pick<Measurement, 'kind' | 'name'> {
   readonly to: number
 }
 
-/** The number of runs of a task, by state. */
+/** The number of runs of a task that ended in a state. */
 export interface Runs {
   readonly task: string
   readonly state: string

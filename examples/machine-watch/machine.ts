@@ -3,7 +3,7 @@ import { readFile, statfs } from 'node:fs/promises'
 import { availableParallelism, freemem, loadavg, totalmem } from 'node:os'
 import { parse } from 'node:path'
 
-/** One measurement: `used` of `size`, in bytes. For the load, these are runnable processes and cores. */
+/** One measurement: `used` of `size`, in bytes. For the load, these are the load average and the number of cores. */
 export interface Measurement {
   readonly kind: 'disk' | 'load' | 'memory'
   /** The mount point of a disk; empty for other kinds. */
@@ -20,7 +20,7 @@ export async function measureLoad(): Promise<Measurement[]> {
   ]
 }
 
-/** Leaves out disks that do not respond, so that a broken mount never hides the other disks. */
+/** Leaves out mounts that cannot be measured, so that a broken one does not hide the other disks. */
 export async function measureDisks(): Promise<Measurement[]> {
   const disks: Measurement[] = []
   for (const mount of await mounts()) {
@@ -40,7 +40,7 @@ async function availableMemory(): Promise<number> {
   return kilobytes === undefined ? freemem() : Number(kilobytes) * 1024
 }
 
-/** One mount point for each physical disk of a Linux machine; on other systems, the root of the current drive. */
+/** One mount point for each mounted device of a Linux machine; on other systems, the root of the current drive. */
 async function mounts(): Promise<string[]> {
   const table = await readFile('/proc/self/mounts', 'utf8').catch(() => null)
   if (table === null) return [parse(process.cwd()).root]

@@ -43,7 +43,7 @@ async function main(): Promise<void> {
   const report = new Report(write, process.stdout.isTTY && process.env['NO_COLOR'] === undefined)
   const stopped = stopSignal()
   const kalends = await Kalends.open(values.database, {
-    // Several processes may run on one machine; the id tells them apart.
+    // Several processes may run on one machine; the process id tells them apart.
     worker: `${hostname()}-${process.pid}`,
     // People read digests, so their days and hours follow the local time zone.
     zone: 'local',

@@ -57,7 +57,7 @@ export class Application {
   /**
    * Creates every provider, then calls the `onModuleInit` hooks, those of imported modules first.
    *
-   * @throws Error if no module provides a dependency
+   * @throws Error if no module provides a dependency, or if dependencies are circular
    */
   static async create(root: Module): Promise<Application> {
     const providers = providersOf(root, new Set())

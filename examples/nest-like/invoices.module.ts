@@ -54,7 +54,7 @@ export class InvoiceJobs {
     ])
   }
 
-  /** Submits one job for each invoice, so each is retried on its own. The job ids prevent duplicates. */
+  /** Submits one job for each invoice, so that each is retried separately. The job ids prevent duplicates. */
   async closeDay({ args, slot }: CloseDay): Promise<{ invoices: number }> {
     const invoices = this.#invoices.openOf(args.branch, slot ?? new Date())
     if (invoices.length === 0) throw new PermanentError(`the branch ${args.branch} has no invoices`)

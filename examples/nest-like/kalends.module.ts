@@ -9,7 +9,7 @@ export const KALENDS = token<Kalends>('Kalends')
 const LIFE_CYCLE = token<KalendsLifeCycle>('KalendsLifeCycle')
 
 export interface KalendsModuleOptions {
-  /** Opens Kalends; tests pass a virtual clock. */
+  /** Opens Kalends; in tests, with a virtual clock. */
   readonly open: () => Kalends | Promise<Kalends>
   /** Start options of the worker; false if this process only writes schedules and submits jobs. */
   readonly start: StartOptions | false
@@ -29,7 +29,7 @@ class KalendsLifeCycle implements OnModuleInit, OnApplicationShutdown {
     if (this.#start !== false) await this.#kalends.start(this.#start)
   }
 
-  // The modules that use Kalends are already closed. Running handlers get the grace period.
+  // The modules that use Kalends are already closed. Running handlers get the grace period to finish.
   async onApplicationShutdown(): Promise<void> {
     await this.#kalends.stop({ grace: '20s' })
   }

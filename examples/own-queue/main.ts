@@ -1,11 +1,11 @@
 /**
- * An application with its own job table and workers: Kalends decides what is due, and `submit` inserts it into that
- * table.
+ * An application with its own job table and workers: Kalends decides which jobs are due, and `submit` inserts them
+ * into that table.
  *
  *     node examples/dist/own-queue/main.js [database] [--worker name] [--lease 60s] [--crash]
  *
  * Start any number of these processes. `--crash` kills the process, as `kill -9` does, after it has inserted the first
- * items and before it commits them. Start it again: nothing is lost or duplicated.
+ * items and before it commits them. Start it again without `--crash`: nothing is lost or duplicated.
  */
 import { hostname } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'

@@ -2,9 +2,9 @@
  * A table of strict POSIX cron expressions in code.
  *
  * The design: expressions have five fields with numbers, lists, ranges and stars, as POSIX defines them, and nothing
- * else. Other syntax is rejected at once, with a suggestion. The code overrides the database, and every difference is
- * logged. After an outage, a schedule runs once, no matter how many runs it missed. A new schedule runs at once only if
- * the current minute matches.
+ * else. Other syntax is rejected at once, with a suggestion. The code overrides the settings in the database except
+ * `enabled`, and every difference is logged. After an outage, a schedule runs once, no matter how many runs it missed.
+ * A new schedule runs at once only if its expression matches the current minute.
  *
  * In Kalends: `cron! …`, `declare`, `catchUp` 1 (the default), `firstRun: 'if-due'`.
  *
@@ -81,7 +81,7 @@ async function tellAll(folder: string, tell: (line: string) => void): Promise<vo
     return test
   }
 
-  // Starts on Monday, 2 March, in the minute of the report.
+  // Starts on Monday, 2 March, in the minute in which the report is due.
   const matching = await start('09:00:20')
   await matching.close()
   const late = await start('09:01:05', 'another')

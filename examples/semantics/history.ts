@@ -1,10 +1,10 @@
 /**
- * One-off, interval and cron schedules with a history, in several schedulers.
+ * One-off, interval and cron schedules with a history, run by several schedulers.
  *
  * The design: each process has a scheduler. One of them takes a due schedule, writes the run to the history and
- * advances the schedule. If it dies in between, another process takes over, so no run is lost or duplicated.
+ * advances the schedule. If it dies before both are committed, another takes over, so no run is lost or duplicated.
  *
- * In Kalends: `PeriodicScheduler`, whose `submit` writes in the hand-over transaction.
+ * In Kalends: `PeriodicScheduler`, whose `submit` writes the history in the hand-over transaction.
  *
  *     node examples/dist/semantics/history.js [sqlite:./history.db | mysql://…]
  *
@@ -67,7 +67,7 @@ async function main(url: string): Promise<void> {
   const begun = Date.now()
   const kalends = await Kalends.open(url)
   const minute = new Date(Math.ceil((begun + 10_000) / 60_000) * 60_000)
-  // An outage of up to 100 slots loses no run, and a run that has not finished does not hold back the next one.
+  // After an outage, up to 100 missed slots still run. A run that has not finished does not hold back the next one.
   const settings = { task: 'note', catchUp: 100, overlap: 'allow' } as const
   await kalends.schedules.put('once', { ...settings, timer: at(minute) })
   await kalends.schedules.put('interval', { ...settings, timer: 'every 2s' })
@@ -77,7 +77,7 @@ async function main(url: string): Promise<void> {
   await once(start(url, 'first', 'interval'), 'exit')
   await once(start(url, 'second', 'cron'), 'exit')
   const others = [start(url, 'third'), start(url, 'fourth')]
-  // When the lease has expired, these two take over.
+  // When the second scheduler's lease has expired, these two take over.
   const both = "SELECT id FROM run_history WHERE schedule IN ('once', 'cron')"
   for (let seconds = 0; seconds < 60 && (await database.rows(both)).length < 2; seconds += 1)
     await pause(1000)

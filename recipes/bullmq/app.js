@@ -19,7 +19,7 @@ const first = new Promise((resolve) => events.once('completed', resolve))
 
 await scheduler.start()
 console.log((await first).returnvalue)
-// Allow time for the job's report.
+// Allow time for the job's outcome to be reported.
 await new Promise((resolve) => setTimeout(resolve, 1000))
 await scheduler.stop()
 for (const part of [worker, events, queue]) await part.close()

@@ -16,7 +16,7 @@ test('reports are sent at nine on workdays, before and after the clock change', 
   ])
 })
 
-test('a report that fails is sent again an hour later', async () => {
+test('a report that could not be sent is retried an hour later', async () => {
   let attempts = 0
   const send = () => {
     attempts += 1

@@ -37,9 +37,9 @@ export function calendar(text: string, options?: CalendarOptions): CalendarEvent
 /**
  * A calendar event: the clock times at which something should happen, and the zone of the clock. Immutable.
  *
- * It elapses at every instant at which the zone's clock shows a time that matches its weekdays, date and time, in the
- * years 1970 to 2199 of that clock. It does not elapse at a time that the clock skips when it is set forward. For a
- * time that the clock shows twice, see the fold option.
+ * It elapses at every instant at which the zone's clock shows a time that matches its weekdays, date and time, from
+ * 1970 to 2199 in the zone's local time. It does not elapse at a time that the clock skips when it is set forward. For
+ * a time that the clock shows twice, see the fold option.
  */
 export class CalendarEvent {
   readonly #spec: CalendarSpec
@@ -87,7 +87,7 @@ export class CalendarEvent {
    * With fold `'first'`, the result is one of the times that repeated calls to next() return. If `at` itself is the
    * second occurrence of a matching time, the result is `at`, because next() may have returned it.
    *
-   * @returns null when the event has not elapsed before
+   * @returns null when the event has not elapsed by then
    * @throws TypeError, RangeError when `at` is not a valid Date
    */
   previous(at: Date): Date | null {
@@ -96,7 +96,7 @@ export class CalendarEvent {
   }
 
   /**
-   * The first elapse after an instant, exactly.
+   * The first elapse after an instant, without rounding.
    *
    * @param after  microseconds since 1970-01-01T00:00Z, an integer
    * @returns microseconds since 1970-01-01T00:00Z; null when the event does not elapse again
@@ -107,10 +107,10 @@ export class CalendarEvent {
   }
 
   /**
-   * The last elapse at or before an instant, exactly.
+   * The last elapse at or before an instant, without rounding.
    *
    * @param at  microseconds since 1970-01-01T00:00Z, an integer
-   * @returns microseconds since 1970-01-01T00:00Z; null when the event has not elapsed before
+   * @returns microseconds since 1970-01-01T00:00Z; null when the event has not elapsed by then
    * @throws TypeError, RangeError when `at` is not a safe integer
    */
   previousMicros(at: number): number | null {

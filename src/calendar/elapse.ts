@@ -71,7 +71,7 @@ export function nextOfBoth(times: WallClock, zone: Zone, after: number): number 
   }
 }
 
-/** Like previousElapse, but a matching time elapses whenever the clock shows it, even twice. */
+/** Like previousElapse, but a matching time elapses each time the clock shows it. */
 export function previousOfBoth(times: WallClock, zone: Zone, at: number): number | null {
   if (at < EARLIEST_INSTANT) return null
   const until = Math.min(at, LATEST_INSTANT)

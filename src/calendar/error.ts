@@ -12,14 +12,14 @@ export interface SyntaxProblem {
 /**
  * The text is not a calendar event of systemd.time(7).
  *
- * The message is a single line with the text, the column, the problem and what to write instead.
+ * The message is a single line with the text, the column, the problem and, if known, what to write instead.
  */
 export class CalendarSyntaxError extends Error {
   override readonly name = 'CalendarSyntaxError'
   readonly code = 'KALENDS_CALENDAR_SYNTAX'
   /** The whole text, unchanged. */
   readonly text: string
-  /** The start of the token, counted from 1 in UTF-16 units; always inside the text (1 if the text is empty). */
+  /** The start of the token, counted from 1 in UTF-16 code units; always inside the text (1 if the text is empty). */
   readonly column: number
   /** The invalid piece of the text. */
   readonly token: string
@@ -41,6 +41,6 @@ export class CalendarSyntaxError extends Error {
 /** The text on one line, in double quotes and shortened, because input may be long or contain control characters. */
 export function quote(text: string): string {
   const shown = text.length > 80 ? `${text.slice(0, 77)}...` : text
-  // JSON does not escape the two Unicode line separators.
+  // JSON does not escape Unicode's line separator and paragraph separator.
   return JSON.stringify(shown).replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029')
 }

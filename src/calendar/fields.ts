@@ -16,7 +16,7 @@ export class FieldSet {
     })
   }
 
-  /** The nearest value, or NONE. Calculated, not searched for: a list of seconds may contain millions of values. */
+  /** The value nearest to `x` in a direction, or NONE. Calculated: a list of seconds may have millions of values. */
   nearest(x: number, direction: Direction): number {
     let nearest = NONE
     for (const { start, last, step } of this.#items) {
@@ -32,7 +32,7 @@ export class FieldSet {
 interface Digit {
   readonly set: FieldSet
   readonly low: number
-  /** The amount by which the number grows with each step of the field. */
+  /** The amount by which the number grows when the field's value grows by 1. */
   readonly unit: number
   /** The smallest and the largest number that this digit and those after it can form. */
   readonly first: number

@@ -10,7 +10,7 @@ interface WrittenItem extends Item {
 /** A list as written; null is `*`. Only the text after a list shows which field it belongs to. */
 export type WrittenList = readonly WrittenItem[] | null
 
-// systemd's limits for C integers and for the length of a list.
+// systemd's limits: the largest C integer, and the maximum length of a list.
 const GREATEST_NUMBER = 2_147_483_647
 const MAX_ITEMS = 241
 
@@ -53,7 +53,7 @@ function microsOf(fraction: string): number {
   return Number(fraction.slice(1, 7).padEnd(6, '0')) + (fraction.charAt(7) >= '5' ? 1 : 0)
 }
 
-/** Converts a list to the normal form of its field: within the field's limits, sorted, without duplicates. */
+/** Checks a list against the limits of its field, and converts it to normal form: sorted, without duplicates. */
 export function settle(reader: Reader, list: WrittenList, field: Field): Items {
   if (list === null) return null
   const items = list.map((item) => settleItem(reader, item, field))

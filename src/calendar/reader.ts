@@ -19,7 +19,7 @@ export class Reader {
     return this.peek() === ' ' || this.peek() === ''
   }
 
-  /** Skips this text if it comes next. @returns whether it did */
+  /** Skips this text if it comes next. @returns whether it was skipped */
   skip(text: string): boolean {
     if (!this.#event.startsWith(text, this.at)) return false
     this.at += text.length

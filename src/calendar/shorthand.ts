@@ -1,4 +1,4 @@
-/** The words that represent a whole event. systemd accepts some words that its manual does not list. */
+/** The words that stand for a whole event, including some that systemd accepts but does not document. */
 export const SHORTHANDS: ReadonlyMap<string, string> = new Map([
   ['minutely', '*:*'],
   ['hourly', '*:00'],

@@ -1,4 +1,4 @@
-/** One second in microseconds, the unit of the seconds field and of all instants in this folder. */
+/** One second. The seconds field and all instants in this folder are in microseconds. */
 export const SECOND = 1_000_000
 export const DAY = 86_400 * SECOND
 

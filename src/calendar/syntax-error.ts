@@ -4,9 +4,10 @@ import type { Reader } from './reader.ts'
 import { SHORTHANDS } from './shorthand.ts'
 
 /**
- * If a mistake concerns the whole text (a cron line, stray blanks), reports that mistake instead of its first symptom.
+ * Creates the error for a problem at a place in the text. If a mistake concerns the whole text (a cron line, stray
+ * blanks), the error reports that mistake, because the problem is only its first symptom.
  *
- * @param place  the offset of the invalid piece, and its end; default: the next blank
+ * @param place  where the invalid piece starts, and where it ends; the default end is the next space
  */
 export function syntaxError(
   reader: Reader,
@@ -31,7 +32,7 @@ function tokenAt(text: string, at: number, to?: number): { at: number; text: str
   // At the end of the text, there is nothing to show, so the last character is shown.
   if (at >= text.length) return { at: Math.max(0, text.length - 1), text: text.slice(-1) }
   if (to !== undefined) return { at, text: text.slice(at, to) }
-  // A stray blank is shown together with the word after it.
+  // If there are stray blanks here, the word after them is shown.
   const rest = text.slice(at)
   const [word] = /[^ ]+/.exec(rest) ?? []
   return word === undefined ? { at, text: rest } : { at: text.indexOf(word, at), text: word }

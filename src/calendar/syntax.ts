@@ -17,7 +17,7 @@ const DIGITS = /\d+/y
 // The last second of 2199.
 const LAST_UNIX_SECOND = 7_258_118_399
 
-/** Reads the grammar of systemd.time(7). @throws CalendarSyntaxError */
+/** Parses a calendar event as systemd.time(7) defines it. @throws CalendarSyntaxError */
 export function parse(text: string): { readonly spec: CalendarSpec; readonly zone: Zone | undefined } {
   let zone: Zone | undefined
   let end = text.length
@@ -43,7 +43,7 @@ export function parse(text: string): { readonly spec: CalendarSpec; readonly zon
 
 function suffixZone(name: string): Zone | undefined {
   if (/^utc$/i.test(name)) return findZone(UTC)
-  // All zone names start with a capital letter; the last word of a string is usually a time.
+  // Saves a lookup: all zone names start with a capital letter, and the last word is usually a time.
   const first = name.charCodeAt(0)
   return first >= 0x41 && first <= 0x5a ? findZone(name) : undefined
 }

@@ -3,8 +3,8 @@ import { type CalendarSpec, DAY, DAY_OF_MONTH, EVERY_WEEKDAY, HOUR, type Item } 
 import { FIRST_YEAR, LAST_YEAR, MINUTE, MONTH, NO_END, SECOND, SECONDS, YEAR } from './spec.ts'
 
 /**
- * The months from 1970 to 2199 by number (0 is January 1970), so that the search for an elapse needs only table
- * lookups. Days count from 1970-01-01.
+ * The number of months from 1970 to 2199. Tables are indexed by month (0 is January 1970), so that the search for an
+ * elapse needs only lookups. Days count from 1970-01-01.
  */
 const MONTHS = (LAST_YEAR - FIRST_YEAR + 1) * 12
 

@@ -41,7 +41,7 @@ export class Zone {
   readonly #years: (readonly Stretch[])[] = []
   #latest: Stretch
 
-  /** @throws RangeError when this Node's Intl does not know the zone */
+  /** @throws RangeError when the Intl of this Node.js version does not know the zone */
   constructor(name: string) {
     this.name = name
     this.#clock = new Intl.DateTimeFormat('en-US', {
@@ -73,7 +73,7 @@ export class Zone {
     return this.at(stretch.start - 1)
   }
 
-  /** The first stretch, starting from `earliest`, that shows `wall`, or a later time if `wall` is in a gap. */
+  /** The first stretch, not before `earliest`, that shows `wall`, or a later time if `wall` is in a gap. */
   reaching(wall: number, earliest?: Stretch): Stretch {
     let stretch = this.at(wall - MAX_OFFSET)
     if (earliest !== undefined && stretch.start < earliest.start) stretch = earliest

@@ -24,7 +24,7 @@ const KILL_AFTER_MS = 3000
 /** Processes that a program leaves behind may keep its pipes open: wait this long for the last lines. */
 const DRAIN_MS = 500
 const MAX_LINES = 10_000
-/** In characters. The log redacts the secrets in a line before it cuts the line to 16 KB. */
+/** In characters. Longer than the 16 KB of a log line, because the log redacts secrets before it cuts the line. */
 const LONGEST_LINE = 32_768
 const LINES_IN_ERROR = 5
 const SHELL = '/bin/sh'
@@ -46,7 +46,7 @@ const schema = z
       shell: text.exactOptional(),
       shellPath: text.exactOptional(),
       /**
-       * The whole environment of the program, except PATH, HOME, SHELL, LOGNAME and USER. This is not a
+       * The environment of the program, in addition to PATH, HOME, SHELL, LOGNAME and USER. This is not a
        * record schema, because its errors would contain the names of the variables.
        */
       env: z
@@ -152,7 +152,7 @@ function environmentOf(args: CommandArgs, as: CommandUser | null): Record<string
   const user = as?.name ?? args.user ?? username
   return {
     PATH,
-    // `runuser` changes this to the home directory of its user.
+    // `runuser` changes this to the home directory of the user that it switches to.
     HOME: as?.home ?? home,
     SHELL: args.shellPath ?? SHELL,
     LOGNAME: user,

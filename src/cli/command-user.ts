@@ -25,7 +25,7 @@ export function commandUser(name: string): CommandUser {
   return { ...user, home: homeOnDisk(user.home) }
 }
 
-/** Users of services often have a home directory that does not exist. */
+/** Service accounts often have a home directory that does not exist. */
 export function homeOnDisk(home: string | undefined): string {
   return home !== undefined && existsSync(home) ? home : '/'
 }

@@ -71,7 +71,7 @@ export function report(error: unknown, verbose: boolean, write: (text: string) =
   // commander has already reported this error; help and version are not errors.
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
   if (error instanceof QuietFailure) return error.exitCode
-  // Row names, file names and driver messages may contain any characters.
+  // Ids, file names and driver messages may contain any characters.
   write(`${harmlessLines(`error: ${verbose ? errorText(error) : commandMessage(error)}`)}\n`)
   if (!verbose && error instanceof Error && error.cause !== undefined) write('(--verbose shows where)\n')
   return exitCodeOf(error)

@@ -72,7 +72,7 @@ export async function givenSettings(
   return given
 }
 
-/** The text is null if the setting is not worth a line. */
+/** The text is null if the setting is null, or has its default of 0 or false. */
 export function settingFacts(
   row: object,
   names: readonly SettingName[],

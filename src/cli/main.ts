@@ -5,7 +5,8 @@ import { EXIT, report } from './failure.ts'
 const args = process.argv.slice(2)
 const isWorker = args.find((arg) => !arg.startsWith('-')) === 'start'
 
-// `kalends … | head` is not an error. If the log of a worker loses its reader, the worker still releases its jobs.
+// `kalends … | head` is not an error. If the log of a worker loses its reader, the worker stops cleanly, so that it
+// releases its jobs.
 let hasReader = true
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {

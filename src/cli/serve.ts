@@ -1,4 +1,4 @@
-/** Loaded only with `kalends start --http`. Invalid options are reported before the worker starts. */
+/** The server of `kalends start`, loaded only with --http. Invalid options are reported before the worker starts. */
 import { once } from 'node:events'
 import { lstatSync, rmSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
@@ -22,7 +22,7 @@ interface HttpFlags {
 /** A port, or a Unix socket that only the worker's user can connect to. */
 type Address = { readonly host: string; readonly port: number } | { readonly path: string }
 
-/** Returns a function that closes the server. */
+/** Starts the server, and returns a function that closes it. */
 export type Serve = (kalends: Kalends, log: Logger) => Promise<() => Promise<void>>
 
 /** In milliseconds. */
@@ -50,7 +50,7 @@ export function serving(
       "option '--trusted-proxy': proxies are identified by address, which a Unix socket does not have; listen on a port",
     )
   const proxies = new TrustedProxies(trustedProxy)
-  // A port always has a token. If a socket has none, anyone who can connect to it is an administrator.
+  // A port always requires a token. If a socket requires none, anyone who can connect to it is an administrator.
   const token = givenToken(tokenFile) ?? (isSocket ? null : ownToken(database))
   return async (kalends, logger) => {
     const handler = http(kalends, {
@@ -104,7 +104,7 @@ async function listen(server: Server, address: Address): Promise<void> {
   const url = urlOf(address)
   try {
     if ('path' in address) await removeStaleSocket(address.path)
-    // This call creates the socket, so no other process can connect before the socket has its mode.
+    // `listen` creates the socket within this call, with this umask, so other users cannot connect even briefly.
     const before = process.umask(0o177)
     try {
       server.listen({ ...address })
@@ -171,7 +171,7 @@ const TOO_MANY =
 /**
  * At a limit, a new connection replaces one without an open request, so that silent sockets cannot block clients.
  *
- * @param clientOf  the client at a remote address, whose connections are counted together; null means no limit
+ * @param clientOf  the client at a remote address, whose connections are counted together; null for no limit per client
  */
 export function limitConnections(
   server: Server,

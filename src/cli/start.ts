@@ -165,7 +165,7 @@ function checkedSpan(text: string): string {
   }
 }
 
-/** A terminal sends Ctrl-C to every process in the foreground, and npm forwards it too: the two count as one. */
+/** A terminal sends Ctrl-C to every process in the foreground, and npm forwards it too: both signals count as one. */
 const SAME_MS = 500
 
 /** @returns a promise of the first SIGINT or SIGTERM; a second one ends the process at once */

@@ -1,4 +1,4 @@
-/** No option contains the token, because every local account can read the arguments of a process. */
+/** The token of the API. No option contains it, because every local account can read the arguments of a process. */
 import { randomBytes } from 'node:crypto'
 import {
   closeSync,
@@ -66,7 +66,7 @@ function keptToken(file: string, isOwn: boolean): Token {
 function read(file: string): string | null {
   let descriptor: number
   try {
-    // A pipe without a writer would block the worker.
+    // O_NONBLOCK, because a pipe without a writer would block the worker.
     descriptor = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK)
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return null

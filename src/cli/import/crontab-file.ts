@@ -37,7 +37,7 @@ interface Line {
   readonly firstWord: string
 }
 
-/** @throws UsageError if it is not clear whether lines name a user */
+/** @throws UsageError if it is unclear or contradictory whether lines name a user */
 export function readCrontab(text: string, { system, zone }: CrontabOptions): Candidate[] {
   const lines = linesOf(text)
   const column = userColumn(lines, system)
@@ -57,7 +57,7 @@ function linesOf(text: string): Line[] {
     const [, name, value] = ASSIGNMENT.exec(original) ?? []
     if (name !== undefined && value !== undefined) env.set(unquoted(name), unquoted(value))
     else {
-      // In cronie, a leading dash keeps the entry out of the syslog.
+      // In cronie, a leading dash keeps the entry out of syslog.
       const [, time = '', rest = ''] = /^-?(@\S+|(?:\S+\s+){4}\S+)\s+(\S.*)$/.exec(original) ?? []
       const [firstWord = ''] = rest.split(/\s/, 1)
       const source = `line ${index + 1}`
@@ -147,7 +147,7 @@ function candidatesOf(line: Line, column: UserColumn, zone: string) {
 /** Days of the week end at 6, because 7 is Sunday again. */
 const HIGHEST = [59, 23, 31, 12, 6]
 
-/** Converts a number with a step, such as `5/15`, into a range; Debian's cron and cronie reject such a number. */
+/** Converts a number with a step, such as `5/15`, which Debian's cron and cronie reject, into a range. */
 function withRanges(time: string, notes: string[]): string {
   const fields = time.split(/\s+/)
   const ranges = fields.map((field, index) => {

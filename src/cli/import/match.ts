@@ -7,7 +7,7 @@ export type Named = Candidate & { readonly id: string }
 
 export type Existing = Pick<Schedule, 'id' | 'timer' | 'args'>
 
-/** From a full match to a partial one. */
+/** The criteria for a match, strictest first. */
 const LEVELS: readonly ((existing: Existing, wanted: CandidateSchedule) => boolean)[] = [
   ({ timer, args }, wanted) => timer === wanted.timer && isDeepStrictEqual(args, wanted.args),
   ({ args }, wanted) => isDeepStrictEqual(args, wanted.args),

@@ -158,7 +158,7 @@ type Line = ReturnType<typeof lineOf>
 
 function lineOf([first = '', ...rest]: readonly string[], expand: (word: string) => string) {
   const [prefix = ''] = /^[-@:+!|]+/.exec(first) ?? []
-  // With @, the second word is the program's own name (argv[0]).
+  // With the prefix @, the second word is the program's own name (argv[0]).
   const words = [first.slice(prefix.length), ...rest.slice(prefix.includes('@') ? 1 : 0)].map((word) =>
     expand(word),
   )
@@ -171,7 +171,7 @@ function lineOf([first = '', ...rest]: readonly string[], expand: (word: string)
   }
 }
 
-/** Only the value of `$FOO` as a separate word is split at blanks. `$$` stands for `$`. */
+/** The value of `$FOO` is split at blanks only where `$FOO` is a separate word. `$$` stands for `$`. */
 function withVariables(word: string, env: Readonly<Record<string, string>>): string[] {
   const [, alone] = /^\$(\w+)$/.exec(word) ?? []
   if (alone !== undefined) return (env[alone] ?? '').split(/\s+/).filter((part) => part !== '')

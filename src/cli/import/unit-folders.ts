@@ -34,7 +34,7 @@ export type Units = ReturnType<typeof unitsIn>
 /**
  * @param folders  the first folder that contains a file wins
  * @param skipsMasks  whether a masked unit is read from the next folder that contains it
- * @throws UsageError if only some of the folders are for users
+ * @throws UsageError if only some of the folders are for users, or `ofUser` is set and one is for the system
  */
 export function unitsIn(folders: readonly string[], skipsMasks: boolean, ofUser: boolean) {
   const paths = new Set(folders.map((folder) => realpathSync(folder)))
