@@ -5,7 +5,7 @@
 import type { Elapses } from '../timer/index.ts'
 
 export interface DueSlots {
-  /** The newest `catchUp` slots, oldest first. */
+  /** The newest slots, as many as `catchUp` allows, oldest first. */
   readonly kept: readonly Date[]
   /** The number of due slots before these. */
   readonly dropped: number

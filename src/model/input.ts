@@ -137,7 +137,7 @@ export function checkedInstant<Value>(field: string, value: Value): Value {
 }
 
 /**
- * Rejects misspelt and null conditions, which would match everything.
+ * Rejects misspelt and null conditions, which would otherwise match everything.
  *
  * @throws InvalidInputError naming the condition, preceded by `path`
  */

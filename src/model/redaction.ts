@@ -159,7 +159,7 @@ function ownProperty(value: unknown, name: string): unknown {
 const SHORTEST_SECRET = 4
 /** Maximum total number of characters in the secrets of one job; if it is exceeded, all of the job's text is hidden. */
 const MAX_SECRET_CHARACTERS = 65_536
-/** If there are more secrets than this, they are added to the trie before there is a string to search. */
+/** If there are more secrets than this, they are added to the trie even if there is no text to search yet. */
 const MAX_WAITING = 1000
 /** A prefix of a secret is also redacted if it has this many characters: drivers, for example, quote only the start. */
 const LONG_PREFIX = 64
@@ -178,7 +178,7 @@ interface Step {
  * come from a tenant, and `replaceAll` is quadratic for strings such as `aaaa…`.
  */
 export class Secrets {
-  /** Secrets to add to the trie once there is text to search; most jobs have no text. Null if unknown or too many. */
+  /** Secrets to add to the trie once there is text to search; most jobs have none. Null if they are unknown or too many. */
   #waiting: string[] | null
   readonly #start: Step = { next: new Map(), isEnd: false }
   /** The number of characters in the trie; a common prefix counts once. */
