@@ -1,6 +1,6 @@
 /**
- * Repeats its pass, and sleeps in between for the time that the pass returned. It never ends on its own: a pass that
- * throws is reported, counted, and retried with back-off.
+ * A loop repeats a pass, and sleeps in between for the time that the pass returned. It never ends on its own: a pass
+ * that throws is reported, counted, and retried with back-off.
  */
 
 const BACKOFF_MS = { shortest: 200, longest: 15_000 }

@@ -1,6 +1,6 @@
 /**
  * Finds the slots of a schedule that have become due since it was last planned. Pure. It searches backwards for the
- * newest slots, so the first plan after a long downtime costs no more than any other.
+ * newest slots, and counts at most MAX_COUNTED older ones, so a long downtime adds only a limited cost.
  */
 import type { Elapses } from '../timer/index.ts'
 

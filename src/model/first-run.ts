@@ -7,7 +7,7 @@ import type { ScheduleSettings } from './schedule.ts'
  */
 export type FirstRun = 'next' | 'now' | 'if-due'
 
-/** Decides by the database's clock whether a new schedule, with its stored id, is due immediately. */
+/** Decides by the database's clock whether a new schedule with this stored id is due immediately. */
 export type IsDue = (id: string, now: Date) => boolean
 
 /** @returns null if the first run is always at the next time of the timer */

@@ -300,8 +300,8 @@ function formsOf(secret: string): string[] {
 }
 
 /**
- * How many characters to redact at this position: those of the longest secret, or of a prefix of a secret that is long
- * enough; 0 if there is neither.
+ * How many characters to redact at this position: those of the longest secret, or of a long enough prefix of a secret;
+ * 0 if there is neither.
  *
  * @param cutAt  where the text was cut, possibly within a secret; -1 if it was not cut
  */
