@@ -45,7 +45,7 @@ export class Lifecycle {
     this.#started = checkedStart({}, options.externalQueue)
   }
 
-  /** @throws ConflictError after a start or stop */
+  /** @throws ConflictError after a start, unless it failed, or after a stop */
   definitionsFor(call: string): Definitions {
     this.#mustNotBeStarted(call)
     return this.#definitions

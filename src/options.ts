@@ -57,7 +57,7 @@ export interface KalendsOptions extends StoreOptions {
   /** Wraps each attempt of a job, for example for tracing. If there are several, the first is the outermost. */
   readonly middleware?: Middleware | readonly Middleware[] | undefined
   /**
-   * The paths of secrets in args, results and progress, such as `args.password` or `args.users.*.key`.
+   * The paths of secrets in args, results and progress, such as `args.password`, `result.token` or `args.users.*.key`.
    * kalends/http shows these values as `[redacted]`. They are also hidden wherever they occur in errors, job logs,
    * events and log messages, even as names of properties. Set this option in every process.
    */
