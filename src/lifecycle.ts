@@ -17,10 +17,10 @@ import type { KalendsEvents } from './worker/reporter.ts'
 import { stopOnSignals } from './worker/signals.ts'
 import { Worker } from './worker/worker.ts'
 
-/** Does everything that is due now, once. @returns whether anything was due, and when the next work is due */
+/** Does everything that is due now, once. @returns whether anything was due, and when the next work is due, if ever */
 export type Step = () => Promise<{ readonly acted: boolean; readonly next: Date | null }>
 
-/** The life of a Kalends from `open` to `stop`: it starts at most once, then stops at most once. */
+/** The lifecycle of a Kalends instance from `open` to `stop`. Only a failed start can be repeated; a stop is final. */
 export class Lifecycle {
   readonly #stores: Stores
   readonly #options: CheckedOptions
@@ -45,7 +45,7 @@ export class Lifecycle {
     this.#started = checkedStart({}, options.externalQueue)
   }
 
-  /** @throws ConflictError after the start */
+  /** @throws ConflictError after a start, unless it failed, or after a stop */
   definitionsFor(call: string): Definitions {
     this.#mustNotBeStarted(call)
     return this.#definitions
@@ -137,7 +137,7 @@ export class Lifecycle {
   }
 
   async #stop(graceMs: number): Promise<void> {
-    // A start in progress either fails or produces the worker that must be stopped.
+    // A start in progress either fails or produces a worker, which must then be stopped.
     await this.#starting?.catch(() => undefined)
     await this.#worker?.stop(graceMs)
     this.#worker = null

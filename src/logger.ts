@@ -5,7 +5,7 @@
 export interface Logger {
   /** For each submission, and each start and end of a job. */
   debug(fields: object, message: string): void
-  /** For starts, stops, and changes of declared schedules. */
+  /** For starts and stops of workers, and for changes to declared schedules. */
   info(fields: object, message: string): void
   /** For skipped slots, failed attempts, dead workers and repaired rows. */
   warn(fields: object, message: string): void
@@ -17,7 +17,7 @@ const nothing = (): void => undefined
 
 export const silentLogger: Logger = { debug: nothing, info: nothing, warn: nothing, error: nothing }
 
-/** Ignores errors that the logger throws, so that they cannot stop the logging loop. */
+/** Ignores errors that the logger throws, so that they cannot stop the loop that logs. */
 export function harmless(logger: Logger): Logger {
   const guarded = (level: keyof Logger) => (fields: object, message: string) => {
     try {

@@ -1,10 +1,10 @@
 /**
- * Repeats its pass, and sleeps in between for the time that the pass returned. It never ends on its own: a pass that
- * throws is reported, counted, and retried with back-off.
+ * A loop repeats a pass, and sleeps in between for the time that the pass returned. It never ends on its own: a pass
+ * that throws is reported, counted, and retried with back-off.
  */
 
 const BACKOFF_MS = { shortest: 200, longest: 15_000 }
-/** setTimeout takes 31 bits. No loop needs to sleep longer than this. */
+/** No loop needs to sleep longer than this, which is well below the 31-bit limit of setTimeout. */
 const LONGEST_SLEEP_MS = 3_600_000
 
 /** The health of one of a worker's loops. */
@@ -22,7 +22,7 @@ export interface LoopHealth {
   readonly lateMs: number
   /** Errors since the last good pass. */
   readonly consecutiveErrors: number
-  /** The last error since the last good pass. */
+  /** The most recent error since the last good pass; null if there is none. */
   readonly lastError: string | null
   readonly lastErrorAt: Date | null
 }
@@ -48,7 +48,7 @@ export class Loop {
   #endSleep: (() => void) | null = null
   /** The start of the current pass, by the system clock and by performance.now(), or null between passes. */
   #busy: { readonly since: Date; readonly from: number } | null = null
-  /** The end of the sleep, by performance.now(), or null to sleep until woken. */
+  /** When the sleep ends, by performance.now(); null during a pass, and while the loop sleeps until it is woken. */
   #due: number | null = null
   /** Whether the last pass failed because it waited too long for a lock; if so, the next pass starts soon. */
   #hasWaited = false
@@ -64,7 +64,7 @@ export class Loop {
     this.#running = this.#run()
   }
 
-  /** Starts the next pass now, or as soon as the current one has ended. */
+  /** Starts the next pass now, or as soon as the current one has ended. Does not shorten a back-off. */
   wake(): void {
     this.#woken = true
     this.#endSleep?.()
@@ -98,7 +98,7 @@ export class Loop {
     }
   }
 
-  /** @returns milliseconds to sleep; null when the pass failed */
+  /** @returns milliseconds to sleep; null if the pass failed */
   async #supervisedPass(): Promise<number | null> {
     try {
       this.#busy = { since: new Date(), from: performance.now() }
@@ -120,7 +120,7 @@ export class Loop {
     }
   }
 
-  /** Ignores errors of the error handler, so that they cannot end the loop. */
+  /** Ignores errors that the error handler throws, so that they cannot end the loop. */
   #report(error: unknown): void {
     try {
       this.#options.onError(error, this.#options.name)

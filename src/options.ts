@@ -40,7 +40,7 @@ export interface KalendsOptions extends StoreOptions {
   /** pino and most other loggers can be passed directly; default: no logging. */
   readonly logger?: Logger | undefined
   /**
-   * If a worker writes no heartbeat for this time, other workers take over its work: milliseconds or a time span;
+   * If a worker writes no heartbeat for this long, other workers take over its work: milliseconds or a time span;
    * default `60s`.
    */
   readonly lease?: number | string | undefined
@@ -49,7 +49,7 @@ export interface KalendsOptions extends StoreOptions {
   /** How long final jobs are kept; with false, no jobs are pruned. */
   readonly retention?: RetentionOptions | false | undefined
   /**
-   * Maximum size of args in bytes, as JSON, from code, the command line and the API; default 262,144. Rows written in
+   * Maximum size in bytes of args as JSON, from code, the command line or the API; default 262,144. Rows written in
    * SQL are not checked. Results and progress have the same limit: a larger result fails the attempt without a retry.
    * Error texts are cut to this size.
    */
@@ -57,7 +57,7 @@ export interface KalendsOptions extends StoreOptions {
   /** Wraps each attempt of a job, for example for tracing. If there are several, the first is the outermost. */
   readonly middleware?: Middleware | readonly Middleware[] | undefined
   /**
-   * The paths of secrets in args, results and progress: `args.password`, `result.token`, `args.users.*.key`.
+   * The paths of secrets in args, results and progress, such as `args.password`, `result.token` or `args.users.*.key`.
    * kalends/http shows these values as `[redacted]`. They are also hidden wherever they occur in errors, job logs,
    * events and log messages, even as names of properties. Set this option in every process.
    */
@@ -109,7 +109,7 @@ export interface StopOptions {
 }
 
 /**
- * The schedules and jobs that a scope can access (those of a group, of a submitter, or of both), and what it may do
+ * The schedules and jobs that a scope can access (those with the given group, submitter, or both), and what it may do
  * with them.
  */
 export interface ScopeOptions {
@@ -120,7 +120,7 @@ export interface ScopeOptions {
   readonly limits?: OwnerLimits | undefined
 }
 
-/** The limit of the LONGTEXT columns: values are sent as hexadecimal in packets of at most 1 GB. */
+/** Values are sent as hexadecimal, two characters per byte, in packets of at most 1 GB. */
 const LARGEST_ARGS_LIMIT = 2 ** 28
 const WORKER_NAME_LIMIT = 190
 const DEFAULT_LEASE_MS = 60_000
@@ -278,7 +278,7 @@ export function checkedStart(options: StartOptions, queue: Pick<ExternalQueue, '
     )
   return {
     schedules: scheduler,
-    // If all tasks go to an external queue, this worker runs only built-in tasks.
+    // If all tasks go to an external queue, this worker runs only Kalends' own tasks.
     concurrency: concurrency ?? (queue?.tasks === null ? 1 : DEFAULT_CONCURRENCY),
     signals,
     graceMs: graceOf(options.grace, DEFAULT_GRACE_MS),

@@ -37,7 +37,7 @@ interface AccessContext extends CheckedOptions {
 
 export type Access = Readonly<ReturnType<ReturnType<typeof accesses>>>
 
-/** Everything that a Kalends can do on one set of connections: those for calls, or those for the REST API. */
+/** Everything that a Kalends instance can do on one set of connections: those for calls, or those for the REST API. */
 export function accesses({ events, lifecycle, definitions, ...options }: AccessContext) {
   const turns = new OwnerTurns()
   const unhandledTasks = new UnhandledTasks(definitions.handlers, options.logger)

@@ -13,7 +13,7 @@ export interface OwnerLimits {
   readonly schedules?: number | undefined
   /** Minimum time between two runs of a schedule: milliseconds or a time span; default `1min`. */
   readonly shortestPeriod?: number | string | undefined
-  /** Maximum number of non-final jobs, checked on each submission, run and retry; default 1000. */
+  /** Maximum number of non-final jobs, checked on each submission, manual run and manual retry; default 1000. */
   readonly openJobs?: number | undefined
   /** Maximum size of the args of one schedule or job in bytes, as JSON in UTF-8; default 65,536. */
   readonly argsBytes?: number | undefined
@@ -109,7 +109,7 @@ export function requireTask({ tasks, builtInTasks }: Authority, name: string): v
     throw new ForbiddenError(`The task '${name}' is built in; callers of the API cannot use it`)
 }
 
-/** The settings of schedules and jobs that limits apply to. Omitted settings come from the task. */
+/** The settings to which limits apply. Omitted settings, and those that come from the task (null), are not checked. */
 export type LimitedSettings = Partial<
   Pick<ScheduleSettings, 'priority' | 'timeout' | 'retries' | 'args' | 'overlap' | 'catchUp'>
 >
@@ -150,7 +150,7 @@ export function checkOpenJobs({ openJobs }: CheckedLimits, open: number, more: n
     )
 }
 
-/** Bounds on the number of elapses to check: about two days of a timer that elapses as often as allowed. */
+/** Bounds on the number of elapses to check: enough for two days if the timer elapses no more often than allowed. */
 const MAX_ELAPSES = 20_000
 const LEAST_ELAPSES = 400
 const DAY_MS = 86_400_000

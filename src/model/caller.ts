@@ -19,7 +19,7 @@ export interface CallContext extends TaskContext {
   readonly onWrite: () => void
 }
 
-/** A task, or what this process knows about the task with the given name. @throws InvalidInputError */
+/** The given task, or what this process knows about the task with the given name. @throws InvalidInputError */
 export function taskOf(
   given: unknown,
   { taskNamed }: Pick<TaskContext, 'taskNamed'>,

@@ -1,4 +1,4 @@
-/** An instant may be this far in the future, because clock synchronisation can set the clock back by seconds. */
+/** Up to this far ahead, an instant counts as normal: clock synchronisation can set the clock back by seconds. */
 const TOLERANCE_MS = 60_000
 
 /** Whether the database's clock was ahead when it wrote this instant. @param now  by the database's clock */

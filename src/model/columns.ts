@@ -1,5 +1,5 @@
 /**
- * The columns of jobs and schedules other than settings, each defined once: name, column, kind, limits and default.
+ * The columns that are not settings, each defined once: name, column, kind, limits and default.
  *
  * The tables and their CHECKs, the types and the conversion of rows, and the schemas of responses derive from these
  * definitions. The comment above an entry is what editors show for the property.
@@ -41,7 +41,7 @@ interface OfKinds {
   readonly json: unknown
 }
 // These are conditional types, so that editors show the resulting type.
-/** The value of a column that is not null. */
+/** A column's value if it is not null. */
 export type Value<Definition> = Definition extends { kind: 'choice'; values: infer Choices }
   ? keyof Choices
   : Definition extends { kind: 'word'; values: readonly (infer Word)[] }
@@ -119,7 +119,7 @@ export const JOB_COLUMNS = {
 export const CLAIM_COLUMNS = {
   /** Whether no other job of its schedule may run at the same time. */
   exclusive: { kind: 'flag', column: 'exclusive', default: true },
-  /** The number of the claim. It only increases, even for attempts that do not count. */
+  /** The number of the claim. Each claim increases it, even if the attempt does not count. */
   claim: { kind: 'whole', column: 'claim', least: 0, most: INT, default: 0 },
   /** How many times in a row workers have returned the job to the queue. */
   releases: { kind: 'whole', column: 'releases', least: 0, most: INT, default: 0 },

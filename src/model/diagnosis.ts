@@ -16,13 +16,13 @@ export interface DoctorInput {
   }[]
   /** Schedules that a worker is submitting. */
   readonly marks: readonly { readonly id: string; readonly worker: string; readonly ends: Date | null }[]
-  /** Schedules that are neither paused nor idle, and those with an invalid timer, a permanent failure or a retry. */
+  /** Enabled schedules that are not idle, or that are invalid, dead or being retried. */
   readonly schedules: readonly DoctorSchedule[]
   /** The schedules whose next run or last slot is furthest in the future. */
   readonly furthest: readonly Plannable[]
   /** Claimable jobs by task; `since` is the time at which the first of them was submitted. */
   readonly waiting: readonly { readonly task: string; readonly count: number; readonly since: Date }[]
-  /** Schedules that missed several of their last slots, although workers submit them continuously. */
+  /** Schedules that keep missing slots, although workers submit them continuously. */
   readonly behind: readonly { readonly id: string }[]
   /** Jobs in the state `blocked`, although no other job blocks them. */
   readonly blocked: readonly { readonly id: string; readonly schedule: string }[]

@@ -149,7 +149,7 @@ function waitText({ task, count, since }: DoctorInput['waiting'][number], now: D
   return `${jobs} of ${nameOf(task)} ${count === 1 ? 'has' : 'have'} been waiting for ${waited}`
 }
 
-/** Jobs of an external queue are claimed under the queue's name, preceded by a blank. */
+/** Jobs of an external queue are claimed under the queue's name, preceded by a space. */
 function isClaimedByQueue(claimed: string): boolean {
   return claimed.startsWith(' ')
 }

@@ -1,11 +1,11 @@
 /**
  * Finds the slots of a schedule that have become due since it was last planned. Pure. It searches backwards for the
- * newest slots, so the first plan after a long downtime costs no more than any other.
+ * newest slots, and counts at most MAX_COUNTED older ones, so a long downtime adds only a limited cost.
  */
 import type { Elapses } from '../timer/index.ts'
 
 export interface DueSlots {
-  /** The newest `catchUp` slots, oldest first. */
+  /** The newest slots, as many as `catchUp` allows, oldest first. */
   readonly kept: readonly Date[]
   /** The number of due slots before these. */
   readonly dropped: number

@@ -7,16 +7,16 @@ import type { ScheduleSettings } from './schedule.ts'
  */
 export type FirstRun = 'next' | 'now' | 'if-due'
 
-/** Decides by the database's clock whether a new schedule, with its stored id, is due immediately. */
+/** Decides by the database's clock whether a new schedule with this stored id is due immediately. */
 export type IsDue = (id: string, now: Date) => boolean
 
-/** @returns null if the timer plans the schedule, regardless of the current time */
+/** @returns null if the first run is always at the next time of the timer */
 export function dueAtOnce(firstRun: FirstRun, settings: ScheduleSettings): IsDue | null {
   if (firstRun === 'next') return null
   return firstRun === 'now' ? () => true : (id, now) => hasElapsedInMinute(id, settings, now)
 }
 
-/** Only times until now count; later times in this minute are normal next runs. */
+/** Only times up to now count; later times in this minute are normal next runs. */
 function hasElapsedInMinute(id: string, settings: ScheduleSettings, now: Date): boolean {
   const minute = Math.floor(now.getTime() / 60_000) * 60_000
   const elapse = elapsesOf({ id, ...settings, createdAt: now }, now).next(new Date(minute - 1))

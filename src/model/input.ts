@@ -11,7 +11,7 @@ const DEFAULT_LIMIT = 100
 const MAX_AT_ONCE = 1000
 export const PAGE_POSITION = { kind: 'text' } as const
 
-/** Rejected input in the form in which error messages quote it: escaped, and at most one or two lines long. */
+/** Rejected input as error messages quote it: escaped, and cut to 200 characters. */
 export function shownInput(value: unknown): string {
   // JSON.stringify returns undefined for a function or a symbol, although its type does not say so.
   const text: string = JSON.stringify(value) ?? typeof value
@@ -137,7 +137,7 @@ export function checkedInstant<Value>(field: string, value: Value): Value {
 }
 
 /**
- * Rejects misspelt and null conditions, which would match everything.
+ * Rejects misspelt and null conditions, which would otherwise match everything.
  *
  * @throws InvalidInputError naming the condition, preceded by `path`
  */

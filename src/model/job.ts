@@ -2,7 +2,7 @@ import type { CLAIM_COLUMNS, JOB_COLUMNS, OCCURRENCE_COLUMNS, Values } from './c
 import type { JobSettingValues } from './settings.ts'
 import type { RunPolicy } from './task.ts'
 
-/** A job without a `timeout` fails if its external queue does not report the outcome within this time. */
+/** By default, a job without a `timeout` fails if its external queue does not report the outcome within this time. */
 export const DEFAULT_REPORT_MS = 86_400_000
 
 declare const RESULT: unique symbol

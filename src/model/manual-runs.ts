@@ -26,7 +26,7 @@ export interface ManualRun {
   readonly run: number
 }
 
-/** @param now  by the database's clock @throws ConflictError naming the non-final job, unless runs may overlap */
+/** @param now  by the database's clock @throws ConflictError if a job is open and runs may not overlap */
 export function runNow(schedule: ScheduleToRun, now: Date): ManualRun {
   const { id, overlap, lastSlot, runCount, open, latestRun } = schedule
   if (open !== null && overlap !== 'allow') throw openJobConflict(`The schedule '${id}' cannot run now`, open)
@@ -55,7 +55,7 @@ export interface JobToRetry extends Pick<Job, 'id' | 'task' | 'state' | 'queue' 
 
 /**
  * @returns `exclusive`: no other job of its schedule may run at the same time. The current policy of the schedule
- *   decides; a deleted schedule submits no more jobs
+ *   decides; without one, the job is exclusive (a deleted schedule submits no more jobs)
  * @throws ConflictError when the job is neither failed nor cancelled, belongs to an external queue, or would overlap
  *   another job of its schedule
  */

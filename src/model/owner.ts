@@ -21,7 +21,7 @@ export const ANY_OWNER: Owner = { group: null, submitter: null }
 /** Longer prefixes are hashed, so that every owner keeps at least this much room for its own ids. */
 const LONGEST_PREFIX = NAME_LIMIT / 2
 
-/** `<submitter>/`, `<group>:/` or `<group>:<submitter>/`; empty for ANY_OWNER, otherwise unique. */
+/** `<submitter>/`, `<group>:/` or `<group>:<submitter>/`, or `~<hash>/` if too long: unique; empty for ANY_OWNER. */
 export function prefixOf({ group, submitter }: Owner): string {
   if (group === null && submitter === null) return ''
   const name = `${group === null ? '' : `${encoded(group)}:`}${encoded(submitter ?? '')}`
@@ -84,7 +84,7 @@ export function newId(owner: Owner, id: string): string {
   return `${prefix}${id}`
 }
 
-/** Whether a job can have the id: it must be ASCII, without a trailing blank, which servers would ignore. */
+/** Whether a job can have the id: it must be ASCII, without a trailing space, which servers would ignore. */
 export function isJobId(id: string): boolean {
   return /^\p{ASCII}*$/u.test(id) && !id.endsWith(' ')
 }

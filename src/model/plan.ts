@@ -21,7 +21,7 @@ import {
 } from './planning.ts'
 import { endOfFreeze, partsOf, planThawed, wereFrozen } from './thaw.ts'
 
-/** @returns the changes to write; null when the schedule is not due, in which case nothing may be written */
+/** @returns the changes to write; null if the schedule is neither edited nor due, so that nothing may be written */
 export function plan(schedule: Plannable, circumstances: Circumstances): Plan | null {
   const edited = isEdited(schedule)
   if (!edited && !isDue(schedule, circumstances.now)) return null
@@ -136,7 +136,7 @@ function isDue(schedule: Plannable, now: Date): boolean {
   return schedule.nextRunAt === null || schedule.nextRunAt <= now
 }
 
-/** An edited schedule is planned from now. The edit itself never causes a run. */
+/** Plans an edited schedule from now. The edit causes no run, unless it sets nextRunAt to a time that has passed. */
 function planEdited(readable: Readable, circumstances: Circumstances): Plan {
   const { schedule, event } = readable
   const { now } = circumstances
@@ -199,8 +199,8 @@ function planSlots(readable: Readable, first: Date, circumstances: Circumstances
 
 /**
  * The slot that is due at nextRunAt. If the zone data has changed since the slot was planned, for example with another
- * version of Node.js, nextRunAt may not be an elapse. It then represents the nearest undecided elapse; otherwise, a run
- * would start an hour early and again on time, or not at all.
+ * version of Node.js, nextRunAt may no longer be an elapse. It then represents the nearest undecided elapse; otherwise,
+ * a run would start an hour early and again on time, or not at all.
  *
  * @returns null when there is none
  */

@@ -1,10 +1,10 @@
-/** What the planner reads and returns, and the plans that all of its parts start from. Pure. */
+/** What the planner reads and returns, and the basic plans that all of its modules start from. Pure. */
 import type { Elapses } from '../timer/index.ts'
 import { picked, PLAN_COLUMNS, SCHEDULE_COLUMNS, type Values } from './columns.ts'
 import { SETTINGS } from './settings.ts'
 import type { Idle, SkipReason } from './states.ts'
 
-/** The columns of a schedule that planning reads; the slots of an `every` timer count from `createdAt`. */
+/** The columns of a schedule that planning reads. The slots of an `every` timer are counted from `createdAt`. */
 export const PLANNING_COLUMNS = {
   ...picked(SETTINGS, [
     'task',

@@ -159,7 +159,7 @@ function ownProperty(value: unknown, name: string): unknown {
 const SHORTEST_SECRET = 4
 /** Maximum total number of characters in the secrets of one job; if it is exceeded, all of the job's text is hidden. */
 const MAX_SECRET_CHARACTERS = 65_536
-/** If there are more secrets than this, they are added to the trie before there is a string to search. */
+/** If there are more secrets than this, they are added to the trie even if there is no text to search yet. */
 const MAX_WAITING = 1000
 /** A prefix of a secret is also redacted if it has this many characters: drivers, for example, quote only the start. */
 const LONG_PREFIX = 64
@@ -300,8 +300,8 @@ function formsOf(secret: string): string[] {
 }
 
 /**
- * The number of characters to redact at this position: the length of the longest secret that starts here, or of a
- * sufficiently long prefix of one; 0 if there is neither.
+ * How many characters to redact at this position: those of the longest secret, or of a long enough prefix of a secret;
+ * 0 if there is neither.
  *
  * @param cutAt  where the text was cut, possibly within a secret; -1 if it was not cut
  */

@@ -16,7 +16,7 @@ export interface Schedule extends SettingValues, Values<typeof SCHEDULE_COLUMNS>
   readonly id: string
   readonly args: unknown
   readonly status: ScheduleStatus
-  /** `finish`: the next slot is not known yet, because it counts from the end of the current run. */
+  /** `finish`: the next slot is not known yet, because it is counted from the end of the current run. */
   readonly waitingFor: 'finish' | null
 }
 
@@ -39,7 +39,7 @@ export const DEFAULT_SETTINGS: Omit<ScheduleSettings, 'task' | 'timer'> = {
 
 const STORED = [...SETTING_NAMES, 'declaredBy' as const].toSorted()
 
-/** Computes `status` in the same way as the column of that name. */
+/** Computes `status` in the same way as the column of that name, and `waitingFor`. */
 export function stateOf(
   schedule: Pick<StoredSchedule, 'enabled' | 'idle' | 'retryAt' | 'frozenUntil'>,
 ): Pick<Schedule, 'status' | 'waitingFor'> {

@@ -11,7 +11,7 @@ type Marked<Mark> = { [Name in SettingName]: Definitions[Name] extends Mark ? Na
 /** How long a run may take and what happens when it fails. A task, a schedule and a job may each set these. */
 export type PolicyName = Marked<{ taskDefault: unknown }>
 export type JobSettingName = Marked<{ isOfJobs: true }>
-/** The settings as people write them, except settings that are checked elsewhere. */
+/** The settings that `checkedSettings` checks: all except these three, which are checked elsewhere. */
 export type OptionName = Exclude<SettingName, 'task' | 'args' | 'timer'>
 
 type StoredValue<Name extends SettingName> = Stored<Definitions[Name]>
@@ -50,7 +50,7 @@ type Options<Names extends SettingName> = {
   readonly [Name in keyof Definitions as Name extends Names ? Name : never]?: GivenValue<Name> | undefined
 }
 
-/** The settings as people write them. The task determines the type of its args. */
+/** The settings as people write them, without `task` and `args`: the task determines the type of its args. */
 export type SettingOptions = Options<OptionName> & {
   readonly [Name in keyof Definitions as Name extends 'timer' ? Name : never]: string
 }

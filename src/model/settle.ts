@@ -149,9 +149,9 @@ export function withoutTexts(end: AttemptEnd, reason: string): AttemptEnd {
 }
 
 /**
- * @param schedule  with its counters after these runs
- * @param failed  whether one of the runs failed permanently
- * @param open  how many of its jobs are not final after these runs
+ * @param schedule  with its counters after the runs that have just ended
+ * @param failed  whether one of these runs failed permanently
+ * @param open  how many jobs of the schedule are not final after these runs
  * @param now  by the database's clock
  * @returns null if the plan does not change
  */
@@ -162,7 +162,7 @@ export function finish(
   now: Date,
 ): Pick<StoredSchedule, 'nextRunAt' | 'idle'> | null {
   const { idle } = schedule
-  // An edited schedule is planned from now in any case; a paused, dead, invalid or retired schedule stays so.
+  // An edited schedule is planned from now in any case; a paused, dead, invalid or retired schedule stays that way.
   if (isEdited(schedule) || !schedule.enabled) return null
   if (idle === 'dead' || idle === 'invalid' || idle === 'retired') return null
   // This also applies after the last slot, because `dead` takes precedence over `done`.

@@ -17,7 +17,7 @@ export const DEFAULT_POLICY: RunPolicy = {
 }
 
 /**
- * A task that can run: a plain value without I/O, shared by the processes that submit jobs and those that run them.
+ * A task: a plain value without I/O, shared by the processes that submit its jobs and those that run them.
  *
  * `Input` is the stored value, `Args` is the value that the handler gets after the schema has parsed the stored JSON,
  * and `Result` is the return value of the handler.
@@ -162,8 +162,8 @@ const MAX_JSON_LEVELS = 31
 /**
  * @param options.limit  maximum size of the text in bytes
  * @param options.loneSurrogates  'replace' turns them into U+FFFD, so that bad text cannot make completed work fail
- * @throws InvalidInputError when the value cannot be JSON, is too large, or cannot be stored unchanged in every
- *   database
+ * @throws InvalidInputError when the value cannot be written as JSON, is too large, or cannot be stored unchanged in
+ *   every database
  */
 export function jsonText(
   field: string,
@@ -209,7 +209,7 @@ const BACKSLASH = 0x5c
 const isOpening = (code: number) => code === 0x5b || code === 0x7b
 const isClosing = (code: number) => code === 0x5d || code === 0x7d
 const SURROGATE = String.raw`\ud`
-/** JSON.stringify escapes lone surrogates; one may follow an escaped backslash. */
+/** JSON.stringify escapes a lone surrogate as `\udxxx`, which may follow escaped backslashes. */
 const LONE_SURROGATES = /(?<!\\)((?:\\\\)*)(\\ud[\da-f]{3})/g
 
 /** The nesting depth of a JSON text. [With a regular expression, this takes four to fourteen times as long.] */

@@ -50,7 +50,7 @@ export function partsOf(first: Date, heldUntil: Date | null, { now, freezes = []
   return [...parts, { end: now, isFrozen: false }]
 }
 
-/** Slots during a freeze are skipped, except one-offs and manual runs. Other slots are decided as after downtime. */
+/** Slots during a freeze are skipped, except one-offs and manual runs. Other slots are treated as after downtime. */
 export function planThawed(
   readable: Readable,
   first: Date,

@@ -36,7 +36,7 @@ interface Batch {
   readonly marks: readonly Mark[]
   /** More may be due. */
   readonly isFull: boolean
-  /** The next marks may continue after these schedules. */
+  /** The next search for due schedules may continue after these. */
   readonly behind: readonly Mark[]
 }
 

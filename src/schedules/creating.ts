@@ -70,7 +70,7 @@ export async function put(
     return await schedules.put(
       id,
       () => {
-        // The schedule was deleted in the meantime, and a schedule that was not counted must not be created.
+        // There is no such version, or the schedule was deleted in the meantime: a new one would not have been counted.
         if ((options.ifVersion ?? null) !== null || !isNew) throw new VersionError(id)
         return created
       },

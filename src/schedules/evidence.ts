@@ -10,9 +10,9 @@ import type { SchedulesContext, ScheduleStores } from './writes.ts'
 
 export const MINUTE_MS = 60_000
 
-/** Maximum number of jobs in each state that an explanation mentions. */
+/** Maximum number of jobs that an explanation mentions for each state. */
 const MAX_OPEN = 5
-/** Maximum number of rows to read, from the start of the minute in question. */
+/** Maximum number of jobs and skips to read, starting with the minute in question. */
 const AROUND = 100
 
 export type Evidence = Readonly<Awaited<ReturnType<typeof evidenceOf>>>

@@ -12,7 +12,7 @@ export interface Explanation {
   readonly scheduleId: string
   readonly status: Schedule['status']
   readonly nextRunAt: Date | null
-  /** Sentences, with the most informative first. */
+  /** Sentences, the most informative first. */
   readonly reasons: readonly string[]
 }
 

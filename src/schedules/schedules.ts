@@ -52,7 +52,7 @@ export class Schedules {
    * Creates a schedule.
    *
    * @throws InvalidInputError naming the field, CalendarSyntaxError when the timer is invalid
-   * @throws ConflictError when the id is in use; with `ifExists: 'same'`, by a schedule with other settings
+   * @throws ConflictError when the id is in use; with `ifExists: 'same'`, only if that schedule has other settings
    * @throws ForbiddenError when the scope does not include the task
    * @throws LimitError when the owner has reached its limit on schedules
    */
@@ -214,7 +214,7 @@ export class Schedules {
    * @returns the id of the job
    * @throws NotFoundError, VersionError
    * @throws InvalidInputError when the args do not match the task
-   * @throws ConflictError naming the non-final job of the schedule, unless its runs may overlap
+   * @throws ConflictError if a job of the schedule is not final and its runs may not overlap
    */
   async runNow(id: string, options: { readonly args?: unknown } & WriteOptions = {}): Promise<string> {
     const check = checkOf(id, options, this.#context, ['args'])

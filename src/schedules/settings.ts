@@ -173,7 +173,7 @@ export function checkedFirstRun(value: FirstRun | undefined): FirstRun {
   return oneOf('firstRun', value, FIRST_RUNS) ?? 'next'
 }
 
-/** @param current  the timer of the schedule, including the zone that it was given; none for a new schedule */
+/** @param current  the timer of the schedule, including the zone that it was given; omitted for a new schedule */
 function checkedTimer(
   { timer: value, zone: own }: Pick<ScheduleOptions, 'timer' | 'zone'>,
   context: SettingsContext,

@@ -30,7 +30,7 @@ export interface WriteOptions extends IfVersion, TransactionOption {}
 
 /** Options for `pause`. */
 export interface PauseOptions extends WriteOptions {
-  /** What happens to waiting and blocked jobs; default `leave`: they run. */
+  /** What happens to waiting and blocked jobs. The default, `leave`, lets them run. */
   readonly jobs?: 'leave' | 'cancel' | undefined
   /** A note for people, up to 1000 characters. */
   readonly reason?: string | undefined

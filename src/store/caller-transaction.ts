@@ -75,7 +75,7 @@ export async function wholly<Result>(
   try {
     result = await work()
   } catch (error) {
-    // A deadlock ends the transaction and its savepoint.
+    // These fail after a deadlock, which has already ended the transaction and its savepoint.
     await run('ROLLBACK TO SAVEPOINT kalends').catch(() => undefined)
     await run('RELEASE SAVEPOINT kalends').catch(() => undefined)
     throw error
@@ -112,7 +112,7 @@ function methodOf(value: unknown, name: string): ((...given: unknown[]) => unkno
   return typeof method === 'function' ? (...given): unknown => Reflect.apply(method, value, given) : null
 }
 
-/** @throws InvalidInputError when the result contains no rows, for example from a function that returns nothing */
+/** @throws InvalidInputError when the result is not a list of rows, for example from a function that returns nothing */
 function rowsIn(result: unknown): readonly unknown[] {
   if (!Array.isArray(result)) {
     if (typeof result === 'object' && result !== null && 'rows' in result) return rowsIn(result.rows)

@@ -197,9 +197,9 @@ export interface Dialect {
 export interface SchemaDialect {
   /** The end of each CREATE TABLE, so that nothing depends on the server's defaults. */
   readonly tableOptions: string
-  /** The tables and views among these names that exist. */
+  /** Which of these tables or views exist. */
   readonly existing: (sql: Sql, names: readonly string[]) => Promise<string[]>
-  /** The tables among these names that do not support transactions, with their engine. */
+  /** Which of these tables do not support transactions, with their engines. */
   readonly withoutTransactions: (
     sql: Sql,
     names: readonly string[],
