@@ -9,7 +9,7 @@ const ASCII = /^\p{ASCII}*$/u
 /** The id is too long for the column, so no job has it. */
 const NO_JOB_ID = '~'.repeat(NAME_LIMIT + 1)
 
-/** The collation that compares byte by byte and does not pad with blanks. Neither server has the other's collation. */
+/** The collation that compares byte by byte and does not pad with spaces. Neither server has the other's collation. */
 export type ExactCollation = 'utf8mb4_nopad_bin' | 'utf8mb4_0900_bin'
 
 export function exactCollation(version: string): ExactCollation {
@@ -27,8 +27,8 @@ export function exactCollation(version: string): ExactCollation {
  * A value that is only stored needs no collation. [With a collation, an INSERT of many rows takes 25 % longer on
  * MariaDB.]
  *
- * Job ids are ASCII, and so are their literals: a literal in another character set would convert the column, whose
- * index could then not be used.
+ * Job ids are ASCII, and so are their literals: for a literal in another character set, the server would convert the
+ * column, so it could not use the column's index.
  */
 export function withLiterals(text: string, params: readonly SqlValue[], exact: ExactCollation): string {
   return fill(text.replaceAll('{exact}', exact), params, (value, placeholder) => {
