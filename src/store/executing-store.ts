@@ -76,7 +76,10 @@ export interface SettledAttempt {
   readonly promoted: string | null
 }
 
-/** Does not include jobs that were returned to the queue before they started, unless they are locked or rejected. */
+/**
+ * The result of `settle`. Jobs that were returned to the queue before they started are left out, unless they are locked
+ * or rejected.
+ */
 export interface Settled {
   readonly settled: readonly SettledAttempt[]
   /** Jobs that their worker no longer holds, so nothing was written for them. */

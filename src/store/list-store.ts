@@ -8,7 +8,7 @@ import type { Schedule } from '../model/schedule.ts'
 
 /** Limits on the cost of reading large tables. */
 export interface ListBounds {
-  /** Rows with the same value are not counted beyond this number. */
+  /** Maximum number of rows that are counted for each value, such as each state. */
   readonly countUpTo: number
   /** Maximum number of rows that are searched, in order, if no index serves the conditions. */
   readonly searchWithin: number
@@ -186,8 +186,8 @@ export interface ListStore {
     bounds?: ListBounds,
   ): AsyncGenerator<{ readonly rows: TimerRow[]; readonly isLast: boolean }, void>
   /**
-   * Ended jobs, by state and by hour; hours begin at the minute of `finishedFrom`. `complete` is false if jobs are
-   * missing: the jobs that ended first or, for an owner, the jobs that were submitted first.
+   * The number of ended jobs by state and by hour; the first hour begins at the minute of `finishedFrom`. `complete` is
+   * false if jobs are missing: the jobs that ended first or, for an owner, the jobs that were submitted first.
    */
   finishedPerHour(
     conditions: Pick<JobConditions, 'task' | 'group' | 'submitter'> & {

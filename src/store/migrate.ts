@@ -12,8 +12,8 @@ import { TABLE_NAMES, tables } from './sql/tables.ts'
 import { newest, versionProblem } from '../model/version.ts'
 
 /**
- * The lowest version that may use the tables once a migration has started. A migration without an entry does not change
- * it.
+ * The lowest version of Kalends that may use the tables once a migration has started. A migration without an entry
+ * does not change it.
  */
 const LOWEST_VERSIONS: Readonly<Record<string, string>> = { '0000_first': '0.1.0' }
 

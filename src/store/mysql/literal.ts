@@ -9,7 +9,7 @@ const ASCII = /^\p{ASCII}*$/u
 /** The id is too long for the column, so no job has it. */
 const NO_JOB_ID = '~'.repeat(NAME_LIMIT + 1)
 
-/** The collation that compares byte by byte and does not pad with spaces. Neither server has the other's collation. */
+/** The collation that compares byte by byte and does not pad with blanks. Neither server has the other's collation. */
 export type ExactCollation = 'utf8mb4_nopad_bin' | 'utf8mb4_0900_bin'
 
 export function exactCollation(version: string): ExactCollation {
