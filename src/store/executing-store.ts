@@ -155,7 +155,7 @@ export interface ExecutingStore {
    * @param submit  receives the connection of the open transaction, and a signal that is aborted at the deadline. It
    *   may be called again with the same jobs
    * @returns the jobs that were handed over
-   * @throws CallbackTooSlowError, TransactionEndedError
+   * @throws AllRefusedError, CallbackTooSlowError, TransactionEndedError
    */
   handOver(
     worker: string,
