@@ -9,11 +9,11 @@ export interface SetVersion {
 }
 
 export interface SetState {
-  /** The schedules of the set, and any others that use one of its ids. */
+  /** The schedules of the set, and any other schedules whose ids the set declares. */
   readonly existing: readonly StoredSchedule[]
   /** Whether no live worker declares a newer version. */
   readonly isNewest: boolean
-  /** All ids that live workers declare. */
+  /** The ids in all versions of the set that live workers declare. */
   readonly liveIds: ReadonlySet<string>
 }
 
@@ -29,8 +29,8 @@ export interface SetChanges {
 
 export interface DeclaredStore {
   /**
-   * Reads the state of a set and writes the changes that `decide` returns, in one transaction. If there are no changes,
-   * nothing is locked.
+   * Writes the changes that `decide` returns for the state of a set. If there are no changes, nothing is locked.
+   * Otherwise, `decide` is called again in the transaction, with the locked schedules, and may return other changes.
    */
   sync(version: SetVersion, decide: (state: SetState) => SetChanges): Promise<void>
 }

@@ -47,7 +47,7 @@ export interface UnsettledAttempt {
 /** Stands for all tasks that are not named, except the built-in ones; used in place of a task name. */
 export const EVERY_TASK = '*'
 
-/** The name under which jobs of an external queue are claimed, in `claim_task`. No task can have such a name. */
+/** The name in `claim_task` under which jobs of an external queue are claimed. No task can have such a name. */
 export const claimedAs = (queue: string): string => ` ${queue}`
 
 /** Whether a name that a worker registered is the name of a task. */
@@ -76,10 +76,13 @@ export interface SettledAttempt {
   readonly promoted: string | null
 }
 
-/** Does not include jobs that were returned to the queue before they started, unless they are locked or rejected. */
+/**
+ * The result of `settle`. Jobs that were returned to the queue before they started are left out, unless they are locked
+ * or rejected.
+ */
 export interface Settled {
   readonly settled: readonly SettledAttempt[]
-  /** Jobs that this worker no longer holds, so nothing was written. */
+  /** Jobs that their worker no longer holds, so nothing was written for them. */
   readonly lost: readonly Fence[]
   /** The attempts that must be settled later, because another transaction has locked the row of the job or schedule. */
   readonly locked: readonly UnsettledAttempt[]
@@ -96,7 +99,7 @@ export interface ClaimOptions {
    * an attempt.
    */
   readonly ahead?: number
-  /** Where to continue. The claim sets the position at which the next claim may continue. */
+  /** Where to continue. The claim updates it to the position at which the next claim may continue. */
   readonly cursor?: ClaimCursor
 }
 
@@ -110,9 +113,9 @@ export interface PlacedTurn {
 
 export interface ClaimCursor {
   /**
-   * The next claim continues each of these turns after its last job. Only a claim without turns sees new freezes, and
-   * jobs that were added before the last job of a turn. Empty if the last claim found fewer jobs than it asked for, or
-   * if other groups and tasks wait for a turn.
+   * The next claim continues each of these turns after its last claimed job. Only a claim without turns sees new
+   * freezes, and new jobs that come before the last claimed one. Empty if the last claim found fewer jobs than its
+   * limit, or if other groups and tasks are waiting for a turn.
    */
   turns: readonly PlacedTurn[]
   /** Whether the last claim left out jobs because they have no retries left. */
@@ -128,7 +131,7 @@ export interface ExecutingStore {
    * then older jobs. Each claim is a new attempt and increments the claim number.
    *
    * @param tasks  the tasks that this worker handles, each with the policy for jobs that do not set their own
-   * @param limit  how many of the first jobs may start now
+   * @param limit  maximum number of jobs that start now, which does not include those claimed `ahead`
    * @param afterGroup  the group that had the previous turn
    */
   claim(
@@ -147,12 +150,12 @@ export interface ExecutingStore {
 
   /**
    * Claims jobs of an external queue and lets `submit` insert them there, all in one transaction. If `submit` throws,
-   * the jobs are tried in halves, and refused jobs are left out until their back-off ends.
+   * the batch is retried in halves, and refused jobs are left out until their back-off ends.
    *
    * @param submit  receives the connection of the open transaction, and a signal that is aborted at the deadline. It
    *   may be called again with the same jobs
    * @returns the jobs that were handed over
-   * @throws CallbackTooSlowError, TransactionEndedError
+   * @throws AllRefusedError, CallbackTooSlowError, TransactionEndedError
    */
   handOver(
     worker: string,
@@ -164,8 +167,8 @@ export interface ExecutingStore {
   ): Promise<ClaimedJob[]>
 
   /**
-   * Sends the jobs of these tasks to this external queue from now on, including jobs that wait without a queue. Tasks
-   * that registered workers no longer name for this queue go back to Kalends.
+   * Sends the jobs of these tasks to this external queue from now on, including waiting jobs that have no queue yet.
+   * Tasks that registered workers no longer name for this queue go back to Kalends.
    *
    * @param tasks  their names, or `EVERY_TASK`
    * @returns the tasks that a registered worker sends to another queue, where they stay
@@ -177,8 +180,8 @@ export interface ExecutingStore {
   ): Promise<readonly { readonly task: string; readonly queue: string }[]>
 
   /**
-   * Delays the next hand-over of refused jobs, for longer with each refusal. The reason and the time are stored in the
-   * rows of the jobs.
+   * Delays the next hand-over of refused jobs, for longer with each refusal. The reason and the time of the next
+   * hand-over are stored in the jobs' rows.
    */
   postpone(refused: readonly { readonly id: string; readonly error: string }[]): Promise<void>
 
@@ -191,7 +194,7 @@ export interface ExecutingStore {
    *
    * @param areOrphans  whether the attempts are orphans; `orphans` then leaves out refused attempts until their
    *   back-off ends
-   * @throws AllRefusedError when every outcome that was tried is refused
+   * @throws AllRefusedError when every outcome that was tried was refused for the same reason
    */
   settle(attempts: readonly UnsettledAttempt[], areOrphans?: boolean): Promise<Settled>
 
@@ -203,7 +206,7 @@ export interface ExecutingStore {
   /** Stores lines in order, so any lines that could not be written are the last ones. */
   appendLogs(lines: readonly NewLogLine[]): Promise<PartialWrite<NewLogLine>>
 
-  /** Replaces messages in the log of a job, wherever they occur. @param replacements  by message */
+  /** Replaces messages in the log of a job, wherever they occur. @param replacements  new messages by old message */
   replaceLogs(jobId: string, replacements: ReadonlyMap<string, string>): Promise<void>
 
   /** This worker's running jobs, as attempts to be settled as released. */

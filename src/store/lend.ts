@@ -74,7 +74,7 @@ async function whileOpen<Result>(
   const tooSlow = new Promise<'too slow'>((resolve) => {
     timer = setTimeout(resolve, timeoutMs, 'too slow')
   })
-  // This also handles an error before the callback's first await.
+  // This also catches an error that the callback throws before its first await.
   const used = (async (): Promise<Used<Result>> => {
     try {
       return {

@@ -8,9 +8,9 @@ import type { Schedule } from '../model/schedule.ts'
 
 /** Limits on the cost of reading large tables. */
 export interface ListBounds {
-  /** Rows with the same value are not counted beyond this number. */
+  /** Maximum number of rows that are counted for each value, such as each state. */
   readonly countUpTo: number
-  /** Maximum number of rows, in order, that are searched for conditions that no index serves. */
+  /** Maximum number of rows that are searched, in order, if no index serves the conditions. */
   readonly searchWithin: number
   /** Milliseconds after which a search stops and returns what it has found. */
   readonly searchMs: number
@@ -63,7 +63,7 @@ export type Listed<Row> = Row & {
 /** Part of a list. */
 export interface ListPage<Item> {
   /**
-   * There may be fewer rows than `limit`, or none, although more rows match, because a search reads a limited number of
+   * There may be fewer rows than `limit`, or none, even if more rows match, because a search reads a limited number of
    * rows.
    */
   readonly items: Item[]
@@ -105,7 +105,7 @@ export interface TimerGroup extends Omit<TimerRow, 'id' | 'task' | 'nextRunAt'> 
   readonly schedules: number
 }
 
-/** Jobs of one state that ended within an hour. */
+/** The number of jobs that ended in one state during one hour. */
 export interface HourCount {
   /** The start of the hour. */
   readonly hour: Date
@@ -146,7 +146,7 @@ export interface ListStore {
   ): Promise<{ readonly ids: readonly string[]; readonly isComplete: boolean }>
   scheduleCounts(conditions: ScheduleConditions, bounds?: ListBounds): Promise<Counts<ScheduleStatus>>
   jobCounts(conditions: JobConditions, bounds?: ListBounds): Promise<Counts<JobState>>
-  /** The last runs and skips of each of these schedules, newest first. */
+  /** The most recent runs and skips of each of these schedules, newest first. */
   recentRuns(schedules: readonly string[], limit: number): Promise<ReadonlyMap<string, readonly RecentRun[]>>
   /** Runs and skips of a schedule: starting from a slot, oldest first; or before a slot, newest first. */
   history(
@@ -186,8 +186,8 @@ export interface ListStore {
     bounds?: ListBounds,
   ): AsyncGenerator<{ readonly rows: TimerRow[]; readonly isLast: boolean }, void>
   /**
-   * Ended jobs, by state and by hour; hours begin at the minute of `finishedFrom`. `complete` is false if jobs are
-   * missing: the jobs that ended first or, for an owner, the jobs that were submitted first.
+   * The number of ended jobs by state and by hour; the first hour begins at the minute of `finishedFrom`. `complete` is
+   * false if jobs are missing: the jobs that ended first or, for an owner, the jobs that were submitted first.
    */
   finishedPerHour(
     conditions: Pick<JobConditions, 'task' | 'group' | 'submitter'> & {

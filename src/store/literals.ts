@@ -31,10 +31,10 @@ function literal(value: SqlValue, textLiteral: (value: string) => string): strin
 }
 
 /**
- * A number for places where some dialects accept no parameter, such as LIMIT. Despite its type, the value may come from
- * a request or from the args of a job, so only an integer becomes SQL text.
+ * A number for places where some dialects accept no parameter, such as LIMIT. The value may come from a request or from
+ * the args of a job, so it may not be a number, despite its type: only an integer becomes SQL text.
  *
- * @throws RangeError whose message never quotes a string, because the string may be SQL
+ * @throws RangeError for any other value; the message never quotes a string, because the string may be SQL
  */
 export function integerLiteral(value: number): string {
   if (!Number.isSafeInteger(value) || value < 0) {

@@ -12,8 +12,8 @@ import { TABLE_NAMES, tables } from './sql/tables.ts'
 import { newest, versionProblem } from '../model/version.ts'
 
 /**
- * The lowest version that may use the tables once a migration has started. A migration without an entry does not change
- * it.
+ * The lowest version of Kalends that may use the tables once a migration has started. A migration without an entry
+ * does not change it.
  */
 const LOWEST_VERSIONS: Readonly<Record<string, string>> = { '0000_first': '0.1.0' }
 
@@ -25,7 +25,7 @@ export interface Migration {
 }
 
 interface Step {
-  /** `0000_first/3`: the migration and the number of its statement. */
+  /** For example `0000_first/3`: the migration, and the index of the statement in it. */
   readonly name: string
   readonly statement: string
   /** Null means that this step does not change the lowest version. */
@@ -149,7 +149,7 @@ async function tablesVersionProblem(database: Database, prefix: string): Promise
   return versionProblem(newest(rows.map((row) => row.lowest)))
 }
 
-/** @throws SchemaError when the tables do not match this version */
+/** @throws SchemaError when the tables are missing or older than this version */
 export async function checkMigrated(database: Database, prefix: string): Promise<void> {
   const { length } = await pendingSteps(database, prefix)
   if (length > 0)

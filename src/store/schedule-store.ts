@@ -9,7 +9,7 @@ export interface NewSchedule {
   /** The stored id. */
   readonly id: string
   readonly settings: ScheduleSettings
-  /** Decides whether the first run is due immediately. Null if the timer plans it in any case. */
+  /** Decides whether the first run is due immediately. Null if the timer alone determines the first run. */
   readonly isDue: IsDue | null
 }
 

@@ -38,7 +38,7 @@ export interface StartLimits {
   readonly limit: number
   /** The tasks that the worker handles, each with the policy for jobs that do not set their own policy. */
   readonly tasks: ReadonlyMap<string, RunPolicy>
-  /** For each task with its own concurrency limit, the maximum number of its jobs. */
+  /** For each task with its own concurrency limit, the maximum number of its jobs to start. */
   readonly taskLimits: ReadonlyMap<string, number>
 }
 

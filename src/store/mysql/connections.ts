@@ -158,7 +158,7 @@ export class Connections {
       } catch (error) {
         connection.destroy()
         if (made === undefined || isSilent(error)) throw error
-        // Nothing was sent yet. A new connection may work; behind a proxy, it may reach another server.
+        // None of the work has been sent yet. A new connection may work; behind a proxy, it may reach another server.
         if (made.generation === place.generation && (error instanceof NotInGroupError || condemnsHost(error)))
           place.generation += 1
       }

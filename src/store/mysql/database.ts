@@ -28,9 +28,9 @@ import { examine, type Server, session } from './session.ts'
 import { limitStatements, OWN_SESSION } from './session-variables.ts'
 import { abandon, withTimeout } from './timeout.ts'
 
-/** Maximum number of attempts after deadlocks. */
+/** Maximum number of attempts, including the first, if transactions deadlock or conflict. */
 const MAX_TRIES = 10
-/** For the application's calls. There are fewer attempts than after a deadlock, because each may take the full time. */
+/** For the application's calls. Fewer attempts than after a deadlock, because each may wait for the full time. */
 const PATIENT: LockWaits = { seconds: 5, tries: 3 }
 /**
  * A loop retries a locked row in a later pass, so that the row does not delay other rows. Servers accept only whole
@@ -49,7 +49,7 @@ const ONLY_HOST_TIMEOUT_MS = 10_000
 const EXCLUSIVE_WAIT_SECONDS = 600
 /** In a cluster, larger transactions conflict more often with those of other nodes, and are rolled back as a whole. */
 const MAX_AT_ONCE_IN_A_CLUSTER = 100
-/** How long work waits for row and table locks that other transactions hold. */
+/** How long, and how many times, work waits for row and table locks that other transactions hold. */
 export interface LockWaits {
   readonly seconds: number
   readonly tries: number
@@ -167,7 +167,7 @@ export class MysqlDatabase implements Database {
       }
       let result: Result
       try {
-        // A migration waits for locks as long as the server allows.
+        // A migration waits for locks for the server's default time.
         await sql.run(waitForLocks('DEFAULT'))
         result = await work(sql)
       } catch (error) {
@@ -227,7 +227,7 @@ export class MysqlDatabase implements Database {
       // Always roll back: a lock wait timeout rolls back only its own statement, so a COMMIT would keep the statements
       // before it.
       await connection.query('ROLLBACK').catch(() => connection.destroy())
-      // The application's statements may also have changed its session.
+      // The application's statements may also have changed variables of the session.
       if (error instanceof TransactionEndedError) connection.destroy()
       throw error
     }

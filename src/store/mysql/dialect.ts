@@ -71,7 +71,7 @@ export const mysqlDialect = (server: () => Server, ownSchema: string | null = nu
   table: ownSchema === null ? quoted : (name) => `${quoted(ownSchema)}.${quoted(name)}`,
   jobId: JOB_ID,
   storedValue: STORED_VALUE,
-  // This does not use NOW(), which depends on the session's zone, possibly that of the application.
+  // This does not use NOW(), which depends on the session's time zone, and the session may be the application's.
   now: 'UTC_TIMESTAMP(3)',
   nowPlus: (ms) => `UTC_TIMESTAMP(3) + INTERVAL ${integerLiteral(Math.round(ms * 1000))} MICROSECOND`,
   instant: (column) => column,

@@ -27,7 +27,7 @@ const HOST_FAILED: ReadonlySet<number> = new Set([
 
 /** The work is also tried again later, but the host does not count as failed, so it stays in use. */
 const PASSING: ReadonlySet<number> = new Set([
-  // too many connections, or another limit of the user
+  // too many connections, or another resource limit of the user
   1040, 1203, 1226,
   // read-only table or transaction
   1036, 1792,
@@ -83,7 +83,7 @@ export function isUnavailable(error: unknown): boolean {
   )
 }
 
-/** What to do about an error whose message does not say it; null for all other errors. */
+/** What to do about an error whose message does not say what to do; null for all other errors. */
 export function advice(error: unknown): string | null {
   switch (errorNumber(error)) {
     case 1040:

@@ -1,4 +1,4 @@
-/** MySQL Group Replication: decides which member of a group may be used. */
+/** MySQL Group Replication: decides whether a member of a group may be used. */
 import type mysql from 'mysql2/promise'
 import { errorNumber } from './errors.ts'
 

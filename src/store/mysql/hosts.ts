@@ -10,12 +10,12 @@ export interface HostUrl {
 
 const EXAMPLE = 'mysql://user@host:3306/name, or mysql://user@host1,host2:3307/name'
 
-/** @throws InvalidInputError that never shows text that may be a password */
+/** @throws InvalidInputError when the URL is invalid; the message never shows text that may be a password */
 export function hostsOf(url: string): readonly HostUrl[] {
   const { authority, rest } = partsOf(url)
   // Everything before the last @ is the user name and password.
   const [, user = '', list = ''] = /^(.*@)?(.*)$/s.exec(authority) ?? []
-  // If the only @ is after the host, a /, ? or # in the user name or password was not encoded.
+  // If the only @ comes after a /, ? or #, that character is in the user name or password, and was not encoded.
   if (user === '' && rest.includes('@')) throw refused(UNREADABLE)
   const hosts = list.split(',').map((entry): HostUrl => {
     const name = entry.trim()
@@ -94,7 +94,7 @@ function withPort(name: string): string {
   return /:\d+$/.test(name) ? name.toLowerCase() : `${name.toLowerCase()}:3306`
 }
 
-/** Whether the driver can decode the user, password and database name. If not, its error would be of another kind. */
+/** Whether the driver can decode the user, password and database name. If not, it would throw another kind of error. */
 function decodes(url: string): boolean {
   const { username, password, pathname } = new URL(url)
   try {

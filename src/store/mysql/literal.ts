@@ -27,8 +27,8 @@ export function exactCollation(version: string): ExactCollation {
  * A value that is only stored needs no collation. [With a collation, an INSERT of many rows takes 25 % longer on
  * MariaDB.]
  *
- * Job ids are ASCII, and so are their literals: a literal in another character set would convert the column, whose
- * index could then not be used.
+ * Job ids are ASCII, and so are their literals: for a literal in another character set, the server would convert the
+ * column, so it could not use the column's index.
  */
 export function withLiterals(text: string, params: readonly SqlValue[], exact: ExactCollation): string {
   return fill(text.replaceAll('{exact}', exact), params, (value, placeholder) => {

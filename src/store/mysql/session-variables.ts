@@ -62,7 +62,7 @@ export const TRANSACTION_STATE = `SELECT CAST(JSON_OBJECT(
   ${onMariadb(", 'check_constraint_checks', CAST(@@SESSION.check_constraint_checks AS SIGNED)")}
 ) AS CHAR) AS state LIMIT 1`
 
-/** The driver's result of this statement shows whether a transaction is open. */
+/** The driver's result for this statement shows whether a transaction is open. */
 export const TRANSACTION_STATUS = 'DO 0'
 /** SERVER_STATUS_IN_TRANS and SERVER_STATUS_AUTOCOMMIT of the protocol. */
 const IN_TRANSACTION = 1
@@ -89,7 +89,7 @@ interface TransactionState {
  * @param database  the database that Kalends uses, or null if its statements name it
  * @param state  the result of TRANSACTION_STATE; an application's function may return anything
  * @param status  the result of TRANSACTION_STATUS; likewise
- * @throws InvalidInputError if no transaction of this database is open, or if the session could store different values
+ * @throws InvalidInputError if no transaction of this database is open, or if its session could store other values
  */
 export function checkTransaction(database: string | null, state: unknown, status: unknown): void {
   const open = statusIn(status)
@@ -130,7 +130,7 @@ function stateIn(result: unknown, depth = DEEPEST_VALUE): TransactionState | nul
   return state
 }
 
-/** The status flags in a result of mysql2, `header` or `[header, fields]`, or null if there are none. */
+/** The status flags in a result of mysql2 (`header` or `[header, fields]`), or null if there are none. */
 function statusIn(result: unknown): number | null {
   const header: unknown = Array.isArray(result) ? result[0] : result
   if (typeof header !== 'object' || header === null || !('serverStatus' in header)) return null

@@ -1,9 +1,9 @@
 /**
- * A claim locks the rows that it starts or claims ahead and, once a second, the rows that it must not claim ahead. It
- * finds them through the index on (ready, group_, claim_task, claim_rank) and the key, and locks them in index order
- * with SKIP LOCKED. Other workers therefore claim the rows that follow, and a row that another transaction has locked
- * delays no claim. `ready` comes first, so that the entry of a claimed job moves away from the entries of claimable
- * jobs. The other columns of the index never change.
+ * A claim locks the rows that it starts or claims ahead and, once a second, rows that it must not claim ahead, because
+ * they have no retries left. It finds them through the index on (ready, group_, claim_task, claim_rank) and the key,
+ * and locks them in index order with SKIP LOCKED. Other workers therefore claim the rows that follow, and a row that
+ * another transaction has locked delays no claim. `ready` is the first column of the index, so that the entry of a
+ * claimed job moves away from the entries of claimable jobs. The other columns of the index never change.
  */
 import { isFrozenBy } from '../../model/freeze.ts'
 import type { ClaimedJob } from '../../model/job.ts'
@@ -162,8 +162,8 @@ async function findTurns(
   limit: number,
   afterGroup: string,
 ): Promise<{ readonly turns: Turn[]; readonly freezes: FreezeRow[] }> {
-  // Adds the number of tasks, so that the last group is read completely: within a group the rank decides, but the scan
-  // is in the order of task names.
+  // Adds the number of tasks to the limit, so that the last group is read completely: within a group the rank decides,
+  // but the scan is in the order of task names.
   const of = { tasks: tasks.length, limit: limit + tasks.length }
   const parts = (['>', '>='] as const).map(
     (from) =>

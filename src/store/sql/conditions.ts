@@ -1,4 +1,4 @@
-/** Named conditions and assignments for statements. A condition reads the columns of the innermost table. */
+/** Named conditions and assignments for statements. Unqualified columns are those of the innermost query's table. */
 import type { Owner } from '../../model/owner.ts'
 import type { Dialect, SqlValue } from '../database.ts'
 import { integerLiteral, placeholders } from '../literals.ts'
@@ -63,7 +63,7 @@ export const blockedByNothing = ({ job }: Tables): string =>
     SELECT 1 FROM ${job} AS a WHERE a.open_key = b.open_key AND a.state <> 'blocked'
   )`
 
-/** For periodic_task with the given alias: the schedule waits until a run finishes, but has no open job. */
+/** For periodic_task with the given alias: the schedule is waiting for a run to finish, but has no open job. */
 export const waitsForNothing = ({ job }: Tables, schedule: string): string =>
   `${schedule}.idle = 'awaiting-finish' AND NOT EXISTS (
     SELECT 1 FROM ${job} AS a WHERE a.open_key = ${schedule}.id

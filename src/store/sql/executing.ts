@@ -18,7 +18,7 @@ const LONGEST_SETTLE_BACK_OFF_MS = 4000
 /** The number of log lines that are read at once to replace messages. */
 const LINES_AT_ONCE = 500
 
-/** These writes skip locked rows or insert new ones. A write waits only if the table is locked; then all do. */
+/** These writes skip locked rows or insert new ones. A write waits only if the table is locked; then they all wait. */
 const NO_LOCKS = { isLockWait: () => false, few: Infinity }
 
 export function executingStore(context: TablesContext): ExecutingStore {

@@ -16,9 +16,9 @@ const MAX = 10_000
 const MAX_WAITING = 100_000
 const MAX_FURTHEST = 1000
 
-/** The last slots are read for at most this many frequent schedules. */
+/** The most recent slots are read for at most this many frequent schedules. */
 const MAX_FREQUENT = 100
-/** A schedule is reported if at least `TOO_MANY` of its last `LAST_SLOTS` rows have missed slots. */
+/** A schedule is reported if at least `TOO_MANY` of its `LAST_SLOTS` most recent rows have missed slots. */
 const LAST_SLOTS = 10
 const TOO_MANY = 3
 const RECENT_MS = 60_000
@@ -86,8 +86,8 @@ async function schedules({ rows, dialect, tables }: Context): Promise<DoctorSche
 }
 
 /**
- * Schedules that missed slots in several of their last submissions. Only frequent schedules are checked, because only
- * they can become due faster than workers submit them.
+ * Schedules that missed slots in several of their most recent submissions. Only frequent schedules are checked, because
+ * only they can become due faster than workers submit them.
  */
 async function behind(
   context: Context,

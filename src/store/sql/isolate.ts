@@ -1,9 +1,10 @@
 /**
  * Isolates rows that cannot be written, so that each costs its batch only a few statements and delays no other row.
  *
- * If the database rejects a batch, it is written in halves until the rejected rows are found. If a batch times out on a
+ * If the database rejects a batch, the batch is halved until the rejected rows are found. If a batch times out on a
  * lock, its rows are written one at a time, because a wait takes equally long for one row and for many. No statement
- * can skip such a lock, because it is on a range or an entry of an index, or on a row that another transaction inserts.
+ * can skip such a lock, because it is on a range or an entry of an index, or on a row that another transaction has
+ * inserted and not yet committed.
  * Rows that could not be written are remembered and left out until their back-off ends.
  */
 import { isA, messageOf, StoreUnavailableError } from '../../errors.ts'
@@ -67,7 +68,7 @@ interface Failure {
 }
 
 export interface Finding<Item, Result> {
-  /** Leaves out the rows of `leftOut()`. Reports the other rows before it writes them. */
+  /** Finds rows, except those of `leftOut()`, reports them, and then writes them. */
   readonly together: (report: (found: readonly Item[]) => void) => Promise<Result[]>
   /** Writes the rows that have not changed since they were found. */
   readonly some: (items: readonly Item[]) => Promise<Result[]>

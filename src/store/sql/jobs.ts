@@ -97,7 +97,8 @@ async function finishLocked(
   const run = decide(locked.row)
   let settled: SettledAttempt | null = null
   if (run !== null) {
-    // The queue may report the outcome before the hand-over is committed, or the COMMIT may have failed.
+    // The attempt may still be 0: the queue may report the outcome before the hand-over is committed, or the COMMIT may
+    // have failed.
     const row = { ...locked.row, attempt: Math.max(1, locked.row.attempt) }
     const of = { row, outcome: { ...run, reason: null }, end: attemptEnd(run) }
     const promoted = await writeOutcomes(tx, [of], schedules)

@@ -159,7 +159,7 @@ export async function cancelQueued(tx: Context, schedule: string, scope: Conditi
   }
 }
 
-/** Fails the waiting jobs of these schedules; each of these jobs waits for a retry. */
+/** Fails the waiting jobs of these schedules; all of these jobs are waiting for a retry. */
 export async function yieldRetries(
   tx: Context,
   rows: readonly PlannableRow[],

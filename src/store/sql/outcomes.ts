@@ -83,7 +83,7 @@ async function writeJobs(
     await updateFromBatch(tx, tx.tables.job, JOB_COLUMNS, rows, JOB_ASSIGNMENTS)
 }
 
-/** Writes the most frequent outcome, success without a schedule, with less CPU time than the general statement. */
+/** Writes the most frequent outcome, success of a job without a schedule, in less CPU time than other outcomes. */
 async function writeSuccesses(tx: Context, settling: readonly Settling[]): Promise<void> {
   const rows = settling.map(({ row: { id, clock }, outcome }) => ({
     id,

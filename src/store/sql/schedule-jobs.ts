@@ -1,5 +1,5 @@
 /**
- * Inserts the jobs and skips of planned schedules, unless they exist or are merged into the previous skip.
+ * Inserts the jobs and skips of planned schedules, unless they already exist or are merged into the previous skip.
  *
  * The rows of the schedules must be locked. A unique index on (schedule, slot) prevents a second job for a slot; the
  * unique index on (open_key, open_turn) prevents a second exclusive job that runs or waits.
@@ -18,11 +18,11 @@ import type { PlannableRow } from './rows.ts'
 export interface Planned {
   readonly row: PlannableRow
   readonly plan: Plan
-  /** As it was before the plan; the same applies to `latestRun`. */
+  /** The schedule's open jobs before this plan. */
   readonly open: OpenJobs
-  /** 0 if there is none yet. */
+  /** The number of the newest run before this plan, or 0 if there is none yet. */
   readonly latestRun: number
-  /** The ids of the schedule's jobs that are known so far, by slot. */
+  /** The known ids of the schedule's jobs, by slot. */
   readonly ids: Map<number, string>
 }
 
@@ -203,7 +203,7 @@ export async function insertScheduleJobs(
   )
 }
 
-/** The number of open runs that the plan keeps. They may be counted before the new ones. */
+/** The number of open runs that the plan keeps. They may finish, and be counted, before the new ones. */
 function goingOn({ waiting, blocked, running }: OpenJobs, { replaces }: Plan): number {
   return replaces ? running : waiting + blocked + running
 }

@@ -169,7 +169,7 @@ function broken(context: Context, leaseMs: number): string[] {
   ]
 }
 
-/** @returns whether the job was still blocked without a reason */
+/** @returns whether the job was unblocked */
 function unblock(context: TablesContext, id: string): Promise<boolean> {
   return context.transaction(async (tx) => {
     const { schedule, job } = tx.tables
@@ -193,7 +193,7 @@ function unblock(context: TablesContext, id: string): Promise<boolean> {
   })
 }
 
-/** Updates a schedule that is free and still meets the condition. @returns whether it did */
+/** Updates a schedule if it is not locked and still meets the condition. @returns whether it was updated */
 function repairSchedule(
   context: TablesContext,
   id: string,

@@ -75,7 +75,7 @@ function truncatedOf(row: ListedRow<object>): Pick<Listed<object>, 'truncated'> 
   return Object.keys(truncated).length === 0 ? {} : { truncated }
 }
 
-/** Removes the last line if the text was cut, because the beginning of a secret would not be recognised. */
+/** Removes the last line of a text that was cut: it may end with part of a secret, which might not be recognised. */
 export function wholeLines(text: string | null, bytes: number | null | undefined): string | null {
   if (text === null || bytes === null || bytes === undefined) return text
   return text.slice(0, Math.max(0, text.lastIndexOf('\n')))

@@ -5,7 +5,7 @@
  * slice, because a statement over 100,000 rows would block the event loop on SQLite, and on a server would occupy a
  * connection for a long time if the rows are large. A slice takes tens of milliseconds, other work runs between slices,
  * and the scan ends at its bounds, regardless of the content of the rows. [With 1,000,000 rows, an unbounded search
- * without a match took 2 s, and a page of filtered rows in an order that the index does not have took 1.5 s.]
+ * without a match took 2 s, and a page of filtered rows in an order that the index does not provide took 1.5 s.]
  */
 import { setImmediate as turn } from 'node:timers/promises'
 import { Fitting } from '../../../event-loop.ts'

@@ -99,7 +99,7 @@ export function scheduleLists(context: TablesContext, owner: Owner): ScheduleLis
     },
 
     async timerGroups(conditions, bounds = LIST_BOUNDS) {
-      // Only the slots of `every` timers count from the creation of the schedule.
+      // Only `every` timers count their slots from the creation of the schedule.
       const created = `CASE WHEN LOWER(TRIM(timer)) LIKE 'every%' THEN ${dialect.instant('created')} END`
       const columns = { ...timerColumns, created }
       const timers = new Map<string, TimerGroup>()
@@ -132,7 +132,7 @@ export function scheduleLists(context: TablesContext, owner: Owner): ScheduleLis
       for (const range of ranges) {
         let isEnd = false
         for await (const { rows, last } of scan<NextColumns>(context, range, { ...bounds, columns })) {
-          // Schedules without wake_at, which come last, wait until a run finishes.
+          // Schedules without wake_at, which come last, are waiting for a run to finish.
           isEnd = last === null || (last.instant !== null && fromStored(last.instant) >= until())
           yield {
             rows: rows.map((row) => timerRow(owner, row)),
