@@ -27,7 +27,7 @@ export interface JobExecutorOptions extends AttemptOptions {
   readonly onRejected: (attempt: UnsettledAttempt, error: unknown) => void
   /** The job cannot be started; it is retried after its back-off. */
   readonly onUnstartable: (jobId: string, error: unknown) => void
-  /** Log lines or progress will not be written. */
+  /** Log lines or progress were dropped and will not be written. */
   readonly onDropped: (error: Error) => void
   readonly onError: (error: unknown, loop: string) => void
 }
