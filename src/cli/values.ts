@@ -12,7 +12,7 @@ export function when(at: Date | null): string {
   return at === null ? '-' : timestamp(at.getTime() * 1000, zone)
 }
 
-/** @param otherwise  the value that `none` stands for, if it is allowed */
+/** @param otherwise  what `none` means, if it is allowed */
 export function wholeNumber(least: number, most: number, otherwise?: string): (text: string) => number {
   return (text) => {
     const value = Number(text)

@@ -114,8 +114,8 @@ export class AttemptRunner {
       return { kind: 'error', error: this.#values.errorText(error), permanent: isA(error, InvalidInputError) }
     }
     // Another handler may have blocked this process for longer than the lease, or the response to the claim may have
-    // been late, so another worker may be running the job by now. If no other worker is, the job is released, and the
-    // attempt does not count.
+    // been late, so another worker may be running the job by now. If not, the job is released, and the attempt does not
+    // count.
     if (this.#aborted !== null || worker() !== job.worker) return { kind: 'released' }
     try {
       const result = await (middleware === null ? this.#call(args) : this.#callWithin(middleware, args))

@@ -9,7 +9,7 @@ export interface AttemptOptions {
   /** See `spreadFactor`. */
   readonly delayFactor: () => number
   readonly redaction: Redaction
-  /** The id of this worker; null while it may not take on work. */
+  /** The id of this worker; null while it must not take on jobs. */
   readonly worker: () => string | null
   /** Maximum size of a result, of progress and of an error text, in bytes. */
   readonly argsLimit: number
