@@ -22,7 +22,7 @@ import type { AttemptOptions } from './options.ts'
 
 /** How long a handler may continue after its signal was aborted. After that, the attempt ends without the handler. */
 export const ABANDON_MS = 5000
-/** Once a job has been released this many times, an attempt counts even if its worker was cut off. */
+/** Once a job has been released this many times in a row, an attempt counts even if its worker was cut off. */
 const MAX_RELEASES = 10
 
 type AbortReason = CancelledError | LeaseLostError | StoppedError | AttemptTimeoutError
