@@ -53,7 +53,7 @@ interface HandOverOptions
 
 const PROMOTE_AT_ONCE = 500
 const AT_ONCE = 100
-/** A pass ends after this time even if more jobs wait, so that due jobs are promoted and health checks see a good pass. */
+/** A pass ends after this time even if more jobs wait, so that due jobs are promoted and the loop counts as healthy. */
 const LONGEST_PASS_MS = 1000
 /** The deadline of `submit`. It is a share of the lease, because on SQLite the heartbeat waits while `submit` runs. */
 const DEADLINE = { share: 1 / 3, mostMs: 20_000 }
