@@ -14,7 +14,7 @@ import { type AnyDeclaration, type DeclaredSet, DeclaredSets, type OnRemoved } f
 import type { SettingsContext } from './schedules/settings.ts'
 import type { RetentionStore } from './store/store.ts'
 
-/** The handlers and sets that the application defines before it calls `start`, and Kalends' own housekeeping. */
+/** The handlers and schedule sets that the application defines before `start`, and Kalends' own housekeeping. */
 export class Definitions {
   readonly handlers = new Map<string, HandledTask>()
   readonly #declared = new DeclaredSets()
@@ -63,7 +63,8 @@ export class Definitions {
   }
 
   /**
-   * If this process runs jobs, each declared task needs a handler, unless its jobs go to the external queue.
+   * Checks and returns the declared sets. If this process runs jobs, the task of each declared schedule needs a
+   * handler, unless its jobs go to the external queue.
    *
    * @throws DeclarationError with all problems
    */

@@ -56,7 +56,7 @@ const IN_MINUTES = [MINUTE, 'min', SECOND, 's'] as const
 const IN_HOURS = [HOUR, 'h', MINUTE, 'min'] as const
 const IN_DAYS = [DAY, 'd', HOUR, 'h'] as const
 
-/** A duration in its two largest units: `320 ms`, `4.2 s`, `3 min 20 s`, `2 h 5 min`, `12 d`. Never negative. */
+/** A duration in at most two units: `320 ms`, `4.2 s`, `3 min 20 s`, `2 h 5 min`, `12 d`. Never negative. */
 export function durationText(milliseconds: number): string {
   const length = Math.max(0, milliseconds)
   if (length < SECOND) return `${Math.floor(length)} ms`
@@ -79,7 +79,7 @@ export function relativeTime(at: Date, now: Date): string {
 function distanceText(distance: number): string {
   if (distance >= 2 * YEAR) return `${Math.floor(distance / YEAR)} years`
   if (distance >= 2 * MONTH) return `${Math.floor(distance / MONTH)} months`
-  // Seconds matter within a minute, and minutes within a few hours.
+  // Seconds matter only within a minute, and minutes only within a few hours.
   const precision =
     distance < MINUTE ? SECOND : distance < 10 * HOUR ? MINUTE : distance < 2 * DAY ? HOUR : DAY
   return durationText(distance - (distance % precision))

@@ -1,7 +1,7 @@
 /** A syntax error in a calendar event is a `CalendarSyntaxError` of `kalends/calendar`, with column, token and hint. */
 import { inspect } from 'node:util'
 
-/** The base class of the errors of Kalends, except those about the text of a timer. */
+/** The base class of Kalends' errors, except for errors in the text of a timer. */
 export abstract class KalendsError extends Error {
   abstract readonly code: `KALENDS_${string}`
 
@@ -126,7 +126,7 @@ export class SchemaError extends KalendsError {
   readonly code = 'KALENDS_SCHEMA'
 }
 
-/** Thrown by a handler if the run can never succeed: it is not retried. */
+/** Thrown by a handler if the run can never succeed; the run is then not retried. */
 export class PermanentError extends KalendsError {
   readonly code = 'KALENDS_PERMANENT'
 }
@@ -249,7 +249,7 @@ export function errorTextForOwner(text: string): string {
   return lineForOwner(line).trimEnd()
 }
 
-/** A handler's log message for the owner of a job: every line that is not part of a stack trace. */
+/** A handler's log message for the owner of a job: without stack traces, file paths or ids of lost workers. */
 export function logTextForOwner(text: string): string {
   return text
     .split('\n')
@@ -259,8 +259,8 @@ export function logTextForOwner(text: string): string {
 }
 
 /**
- * Writes `[path]` in place of each word that contains a slash or backslash and is not a web URL, and of any text that
- * may belong to a path with spaces.
+ * Replaces with `[path]` each word that contains a slash or backslash and is not a web URL, and any text that may
+ * belong to a path with spaces. Removes the ids of lost workers.
  */
 function lineForOwner(line: string): string {
   const text = line.replace(LOST_WORKER, '$1 ')
@@ -286,8 +286,8 @@ function isPath(word: string): boolean {
 }
 
 /**
- * A quoted path ends at the closing quote. Other absolute paths may contain spaces, so everything up to the last path
- * in the line is treated as one path.
+ * A quoted path ends at the closing quote, and a relative path with its word. Other absolute paths may contain spaces,
+ * so everything up to the last path in the line is treated as one path.
  */
 function pathEnd(items: readonly string[], at: number, last: number): number {
   const word = items[at] ?? ''

@@ -4,8 +4,8 @@ import { setImmediate as turn } from 'node:timers/promises'
 export const PART_MS = 50
 
 /**
- * For synchronous work in parts: call the returned function between two parts. It yields to timers, sockets and signals
- * if the last yield was too long ago.
+ * For synchronous work in parts: call the returned function between parts. It yields to timers, sockets and signals if
+ * the last yield was at least `ms` ago.
  */
 export function betweenParts(ms = PART_MS): () => Promise<void> {
   let turned = performance.now()

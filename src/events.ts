@@ -41,7 +41,7 @@ export class Emitter<Events extends object> {
     return end
   }
 
-  /** @param payloadOf  called once if anyone listens */
+  /** @param payloadOf  called once, and only if anyone listens */
   emit<Name extends keyof Events & string>(name: Name, payloadOf: () => Events[Name]): void {
     const published = channel(`kalends:${name}`)
     const listeners = this.#listeners.get(name)

@@ -95,7 +95,7 @@ export class Kalends {
     })
   }
 
-  /** The zone that is added to timers that name none, or null if such timers are in UTC. */
+  /** The zone for timers that do not name one, or null if such timers are in UTC. */
   get zone(): string | null {
     return this.#options.zone
   }
@@ -122,7 +122,7 @@ export class Kalends {
     const checked = checkedOptions(options)
     const { retention = {} } = options
     const definitions = new Definitions(retention, checked.externalQueue)
-    // If a connection is lost without notice, a loop gives it up after a lease: by then, the worker's marks have ended.
+    // If a connection is lost without notice, a loop abandons it after a lease: by then, the worker's marks have ended.
     const stores = await openStores(target, { ...options, longestUseMs: checked.leaseMs })
     return new Kalends(stores, checked, definitions)
   }

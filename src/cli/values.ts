@@ -2,17 +2,17 @@ import { InvalidArgumentError } from 'commander'
 import { messageOf } from '../errors.ts'
 import { localZone, timestamp } from './calendar-report.ts'
 
-/** Defined here, so that the schema in `command-task.ts` need not be loaded. */
+/** Defined here, so that importing it does not load the schema in `command-task.ts`. */
 export const COMMAND_TASK = 'command'
 
 const zone = localZone()
 
-/** `Fri 2026-03-27 09:00:00 CET` in the zone of this process; `-` for none. */
+/** Formats an instant like `Fri 2026-03-27 09:00:00 CET`, in the zone of this process; null becomes `-`. */
 export function when(at: Date | null): string {
   return at === null ? '-' : timestamp(at.getTime() * 1000, zone)
 }
 
-/** @param otherwise  the value that `none` stands for, if it is allowed */
+/** @param otherwise  what `none` means, if it is allowed */
 export function wholeNumber(least: number, most: number, otherwise?: string): (text: string) => number {
   return (text) => {
     const value = Number(text)

@@ -58,7 +58,7 @@ const EXACT = 'CHARACTER SET utf8mb4 COLLATE {exact}'
 function text<Value extends string = string>(column: string, most: number) {
   return customType<{ data: Value }>({ dataType: () => `varchar(${most}) ${EXACT}` })(column)
 }
-/** ASCII keeps index keys small. Servers ignore an id's trailing blanks in comparisons, so CHECKs reject such an id. */
+/** ASCII keeps index keys small. Servers ignore an id's trailing blanks in comparisons, so CHECKs reject them. */
 const jobId = (column: string) =>
   customType<{ data: string }>({
     dataType: () => `varchar(${NAME_LIMIT}) CHARACTER SET ascii COLLATE ascii_bin`,
@@ -85,9 +85,9 @@ const MILLISECONDS = "hex(timestampdiff(microsecond, '1970-01-01', utc_timestamp
 const ZERO = "_utf8mb4'0' collate {exact}"
 const RANDOM = `lpad(hex(floor(rand() * 4096)), 3, ${ZERO})`
 /**
- * These ids sort by time, like a UUIDv7 (RFC 9562), so manually inserted jobs keep their order. The server makes the
- * start of uuid() different each time; rand() distinguishes the servers of a cluster. MySQL 9 does not allow hash
- * functions here. Without an explicit collation, MariaDB would mix the collations of the session and the table, and
+ * These ids sort by time, like a UUIDv7 (RFC 9562), so manually inserted jobs keep their order. The start of uuid()
+ * differs with each call; rand() distinguishes the servers of a cluster. MySQL 9 does not allow hash functions in
+ * defaults. Without an explicit collation, MariaDB would mix the collations of the session and the table, and
  * reject every statement.
  */
 const uuidv7 = sql.raw(
@@ -100,7 +100,7 @@ const uuidv7 = sql.raw(
 
 const EPOCH = "timestamp'1970-01-01 00:00:00.000'"
 const DEFINITION = `concat(${DEFINITION_PARTS.join(", '|', ")})`
-/** The parts of `planned_from` if neither the definition nor `nextrun` has changed since the last planning. */
+/** The parts that make up `planned_from` if the definition and `nextrun` have not changed since the last planning. */
 const PLANNED = `${DEFINITION}, '|', coalesce(\`nextrun\`, '')`
 const WAKE_AT = [
   `case when \`worker\` is not null then coalesce(\`mark_ends\`, ${EPOCH})`,
@@ -112,7 +112,7 @@ const CLAIM_TASK = claimTask("concat(' ', `queue`)")
 const HELD_BY = heldBy(
   `concat(' ', coalesce(\`started\`, \`submitted\`) + interval (case when coalesce(\`reason\`, '') = 'handed-over' then 0 else coalesce(\`timeout\`, ${DEFAULT_REPORT_MS}) end * 1000) microsecond)`,
 )
-/** These columns are stored because they are indexed, and MariaDB handles stored columns more reliably. */
+/** Most of these columns are indexed, and MariaDB handles stored columns more reliably than virtual ones. */
 const STORED = { mode: 'stored' } as const
 
 interface MysqlBuilder extends BuilderType {
@@ -151,12 +151,12 @@ const CHECKS = {
   json: null,
 }
 
-/** Tables for drizzle statements. Args, progress and results are JSON columns; instants are Dates. */
+/** Tables for drizzle statements. Args, progress and results are read and written as JSON values, instants as Dates. */
 export function tables({ prefix = '', schema }: MysqlTablesOptions = {}) {
   const table: MySqlTableFn<string | undefined> =
     schema === undefined ? mysqlTable : mysqlSchema(schema).table
   const name = <Name extends string>(of: Name) => `${prefix}${of}` as const
-  // A name can have at most 64 characters, of which the prefix takes up to 32.
+  // The suffix is short, because a name can have at most 64 characters, of which the prefix takes up to 32.
   const checks = (table: keyof typeof COLUMNS, more: Readonly<Record<string, Check>> = {}) =>
     checksOf(name(table), COLUMNS[table], CHECKS, '_date', more).map(([of, condition]) =>
       check(of, condition),
@@ -175,7 +175,7 @@ export function tables({ prefix = '', schema }: MysqlTablesOptions = {}) {
         index(name('periodic_task_wake_at')).on(made.wakeAt),
         index(name('periodic_task_declared_by')).on(made.declaredBy),
         index(name('periodic_task_idle')).on(made.idle),
-        // For lists paged in key order; InnoDB appends the key to every index.
+        // For lists paged in key order; InnoDB appends the primary key to every index.
         index(name('periodic_task_status')).on(made.status),
         index(name('periodic_task_task')).on(made.task),
         index(name('periodic_task_group')).on(made.group),
@@ -213,14 +213,14 @@ export function tables({ prefix = '', schema }: MysqlTablesOptions = {}) {
         // Allows each schedule at most one open job that is not blocked, unless overlap is `allow`; also finds the open
         // jobs of a schedule.
         uniqueIndex(name('job_open')).on(made.openKey, made.openTurn),
-        // If this index included the key, MariaDB would not treat it as covering, and would scan all claimable jobs to
-        // find the groups.
+        // If this index listed the primary key, MariaDB would not treat it as covering, and would scan all claimable
+        // jobs to find the groups.
         index(name('job_claim')).on(made.ready, made.group, made.claimTask, made.claimRank),
         index(name('job_due')).on(made.dueAt),
         index(name('job_held')).on(made.heldBy),
         // For lists: open jobs in key order, final jobs in the order in which they ended.
         index(name('job_state')).on(made.state, made.finishedAt),
-        // For lists, newest first: in reverse key order.
+        // For lists of the newest jobs first, which are read in reverse key order.
         index(name('job_task')).on(made.task),
         index(name('job_group')).on(made.group),
         index(name('job_submitter')).on(made.submitter),
@@ -229,7 +229,7 @@ export function tables({ prefix = '', schema }: MysqlTablesOptions = {}) {
         index(name('job_open_submitter')).on(made.openSubmitter),
         ...checks('job', {
           json: validJson,
-          // The turn of a schedule's unblocked job is empty, so no id may be empty.
+          // `open_turn` is '' for a schedule's unblocked job and otherwise the job's id, so no id may be ''.
           id: (column) => `${notPadded(column)} and ${column} <> ''`,
         }),
       ],

@@ -1,4 +1,4 @@
-/** The parts of the tables that are the same on every database: their options, columns and CHECKs. */
+/** What the tables have in common on every database: their options, columns, and which columns have CHECKs. */
 import { type ColumnBuilderBase, type HasDefault, type NotNull, type SQL, sql } from 'drizzle-orm'
 import {
   ATTEMPT_COLUMNS,
@@ -42,22 +42,22 @@ export const STATUS =
 
 const IS_OPEN = `\`state\` in (${OPEN_STATES.map((state) => `'${state}'`).join(', ')})`
 
-/** `open_key` and `open_turn` of a job are unique together, so that runs of a schedule exclude each other. */
+/** The pair (`open_key`, `open_turn`) is unique, so runs of a schedule exclude each other unless they may overlap. */
 export const OPEN_KEY = ifOpen('`periodic_task_id`')
 export const OPEN_TURN = `case when \`periodic_task_id\` is null or not (${IS_OPEN}) then null when \`exclusive\` = 1 and \`state\` <> 'blocked' then '' else \`id\` end`
 
-/** A value that a job has until it is final. */
+/** SQL for a value that becomes null when the job is final. */
 export function ifOpen(value: string): string {
   return `case when ${IS_OPEN} then ${value} end`
 }
 
-/** `ready` of a job that can be claimed now. */
+/** The condition for `ready`: the job can be claimed now. */
 export const READY = "`state` = 'waiting' and `run_at` is null and `frozen_until` is null"
 
-/** `claim_task` of a job: its task, or its queue's name preceded by a blank, with which no task's name begins. */
+/** `claim_task` of a job: its task, or a blank and its queue's name. No task's name begins with a blank. */
 export const claimTask = (queue: string) => `coalesce(${queue}, \`task\`)`
 
-/** `held_by`: empty while a freeze holds the job; or a blank, then the time by which the external queue must report. */
+/** `held_by`: '' while a freeze holds the job; in an external queue, a blank and the time by which it must report. */
 export const heldBy = (reportBy: string) =>
   `case \`state\` when 'external' then ${reportBy} when 'waiting' then case when \`frozen_until\` is not null then '' end end`
 
@@ -85,7 +85,7 @@ export interface CustomColumn<ColumnType extends string, Data> {
   driverParam: unknown
   enumValues: undefined
 }
-/** The type of the builder of a column that contains `data`, on one dialect. */
+/** The type of column builder that one dialect uses for a column that contains `data`. */
 export interface BuilderType {
   readonly data: unknown
   readonly builder: ColumnBuilderBase
@@ -111,10 +111,10 @@ export interface Types extends Readonly<Record<WithoutLimit, (column: string) =>
   readonly now: SQL
 }
 
-/** Maximum number of characters of a word. */
+/** Maximum number of characters in a column of the kind `choice` or `word`. */
 const MAX_WORD = 16
 
-/** Builds columns from their definitions: nullable if the default is null, and required if there is none. */
+/** Builds columns from their definitions: nullable if the default is null, and required if there is no default. */
 export function builders<Dialect extends BuilderType, Definitions extends Columns>(
   definitions: Definitions,
   types: Types,
@@ -171,8 +171,8 @@ export interface ChecksOfKinds {
 export const validJson: Check = () => 'json_valid(`args`)'
 
 /**
- * @param timeSuffix  the end of the names of CHECKs of instants
- * @param more  further conditions by column; those of `columns` take precedence
+ * @param timeSuffix  appended to the name of each CHECK of an instant
+ * @param more  additional conditions, by column; the conditions that follow from `columns` take precedence
  */
 export function checksOf(
   table: string,

@@ -77,7 +77,7 @@ const uuidv7 = sql.raw(
 const EPOCH = "'1970-01-01 00:00:00.000'"
 const normalised = (column: string) => `strftime('%Y-%m-%d %H:%M:%f', \`${column}\`)`
 const DEFINITION = DEFINITION_PARTS.join(" || '|' || ")
-/** `planned_from` if neither the definition nor `nextrun` has changed since the last planning. */
+/** The value of `planned_from` if the definition and `nextrun` have not changed since the last planning. */
 const PLANNED = `${DEFINITION} || '|' || coalesce(${normalised('nextrun')}, '')`
 /** SQLite accepts a BLOB as an id, but statements compare ids with text, so such a row must never be due or claimed. */
 const FINDABLE = "typeof(`id`) = 'text'"
@@ -88,7 +88,7 @@ const WAKE_AT = [
   'when `enabled` = 0 or `idle` is not null then null',
   `else max(coalesce(${normalised('nextrun')}, ${EPOCH}), coalesce(${normalised('frozen_until')}, ${EPOCH})) end`,
 ].join(' ')
-/** The later of run_at and frozen_until. */
+/** run_at and frozen_until, each replaced by the other if it is null; `due_at` is the later one. */
 const LATER = ['run_at', 'frozen_until'].map(
   (column) => `coalesce(${normalised(column)}, ${normalised('run_at')}, ${normalised('frozen_until')})`,
 )
@@ -132,10 +132,10 @@ const time: Check = (column) => timeCondition(column, false)
 const sortedTime: Check = (column) => timeCondition(column, true)
 
 /**
- * `YYYY-MM-DD HH:MM:SS`, optionally with a dot and up to three digits, `T` instead of the space, and `Z` or `±HH:MM`;
- * of these, the sorted form allows only the dot and digits. SQLite's own functions also accept other forms, such as a
- * Julian day, and 30 February; the modifier makes all versions turn 30 February into a day in March. Kalends' own
- * form is checked first, because each function call takes time.
+ * Accepts `YYYY-MM-DD HH:MM:SS`, optionally with a dot and up to three digits, `T` instead of the space, and `Z` or
+ * `±HH:MM`; of these options, the sorted form allows only the dot and digits. SQLite's own functions also accept other
+ * forms, such as a Julian day, and 30 February; with '+0 days', all versions turn 30 February into a day in March, so
+ * the result differs from the text. Kalends' own form is checked first, because each function call takes time.
  */
 function timeCondition(name: string, isSorted: boolean): string {
   const seconds = `substr(${name}, 1, 19)`
@@ -165,7 +165,7 @@ const CHECKS = {
   json: isText,
 }
 
-/** Tables for drizzle statements. Args, progress and results are JSON columns; instants are Dates. */
+/** Tables for drizzle statements. Args, progress and results are read and written as JSON values, instants as Dates. */
 export function tables({ prefix = '' }: TablesOptions = {}) {
   const name = <Name extends string>(of: Name) => `${prefix}${of}` as const
   const checks = (table: keyof typeof COLUMNS, more: Readonly<Record<string, Check>> = {}) =>
@@ -224,7 +224,7 @@ export function tables({ prefix = '' }: TablesOptions = {}) {
         index(name('job_held')).on(table.heldBy).where(sql`held_by is not null`),
         // For lists: open jobs in key order, final jobs in the order in which they ended.
         index(name('job_state')).on(table.state, table.finishedAt, table.id),
-        // For lists, newest first: in reverse key order.
+        // For lists of the newest jobs first, which are read in reverse key order.
         index(name('job_task')).on(table.task, table.id),
         index(name('job_group')).on(table.group, table.id),
         index(name('job_submitter')).on(table.submitter, table.id),
@@ -233,7 +233,7 @@ export function tables({ prefix = '' }: TablesOptions = {}) {
         index(name('job_open_submitter')).on(table.openSubmitter).where(sql`open_submitter is not null`),
         ...checks('job', {
           json: validJson,
-          // The turn of a schedule's unblocked job is empty, so no id may be empty.
+          // `open_turn` is '' for a schedule's unblocked job and otherwise the job's id, so no id may be ''.
           id: (column) => `${jobId(column)} and ${column} <> ''`,
         }),
       ],

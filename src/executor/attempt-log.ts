@@ -6,7 +6,7 @@ import type { Journal } from './journal.ts'
 
 /** Longer lines are cut, so that 500 of them fit in one statement. */
 const MAX_LINE_BYTES = 16_384
-/** Maximum log size of one attempt. While the database is unavailable, the whole log is in memory. */
+/** Maximum log size of one attempt. While the database is unavailable, the whole log is kept in memory. */
 const MAX_LINES = 10_000
 const MAX_BYTES = 4 * 1024 * 1024
 
@@ -40,7 +40,7 @@ export class AttemptLog {
     }
   }
 
-  /** The line does not count against the limit of the handler. @returns the length of the line in bytes */
+  /** The line does not count against the handler's limit. @returns the length of the line in bytes */
   write(level: LogLevel, message: string): number {
     // SQLite drivers cut a string at NUL when they read it.
     // oxlint-disable-next-line typescript/no-unnecessary-type-conversion -- handlers in JavaScript log any value
@@ -50,7 +50,7 @@ export class AttemptLog {
     return Buffer.byteLength(text)
   }
 
-  /** Redacts secrets that became known after lines were logged, unless there are too many to search for. */
+  /** Redacts secrets that became known only after they were logged, unless there are too many to search for. */
   hideLogged(): void {
     if (this.#logged === null || !this.secrets.areKnown()) return
     const replacements = new Map<string, string>()

@@ -22,7 +22,7 @@ import type { AttemptOptions } from './options.ts'
 
 /** How long a handler may continue after its signal was aborted. After that, the attempt ends without the handler. */
 export const ABANDON_MS = 5000
-/** After this many uncounted claims of a job, an attempt counts even if its worker was cut off. */
+/** Once a job has been released this many times in a row, an attempt counts even if its worker was cut off. */
 const MAX_RELEASES = 10
 
 type AbortReason = CancelledError | LeaseLostError | StoppedError | AttemptTimeoutError
@@ -114,12 +114,12 @@ export class AttemptRunner {
       return { kind: 'error', error: this.#values.errorText(error), permanent: isA(error, InvalidInputError) }
     }
     // Another handler may have blocked this process for longer than the lease, or the response to the claim may have
-    // been late, so another worker may be running the job by now. If no other worker is, the job is released, and the
-    // attempt does not count.
+    // been late, so another worker may be running the job by now. If not, the job is released, and the attempt does not
+    // count.
     if (this.#aborted !== null || worker() !== job.worker) return { kind: 'released' }
     try {
       const result = await (middleware === null ? this.#call(args) : this.#callWithin(middleware, args))
-      // The snooze applies even if `middleware` returned something.
+      // The snooze applies even if `middleware` caught the error and returned.
       if (this.#snoozedMs !== null) return { kind: 'snoozed', delayMs: this.#snoozedMs }
       return { kind: 'success', result: this.#values.storedResult(result), secrets: this.log.secrets }
     } catch (error) {
@@ -203,7 +203,7 @@ export class AttemptRunner {
 
   /** If a result does not match the schema of the task, a retry would not help. */
   async #checkResult(result: unknown): Promise<void> {
-    // The error may quote secrets of the result.
+    // Registers the secrets of the result, because the error may quote them.
     if (this.#options.redaction.hides('result')) this.#values.resultText(result)
     try {
       await checkResult(this.#handled.task, result)

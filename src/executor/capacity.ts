@@ -25,13 +25,13 @@ export interface Reservation extends StartLimits {
 }
 
 export interface ClaimReservation extends Reservation {
-  /** The number of further jobs to claim. These jobs start when there is capacity for them. */
+  /** The number of jobs to claim beyond `limit`. They start when there is capacity for them. */
   readonly ahead: number
 }
 
 /**
- * A claim and a submission reserve capacity for the jobs that they may start, so that together they never start more
- * than `concurrency` jobs.
+ * Claims and submissions reserve capacity for the jobs that they may start, so that together they never start more jobs
+ * than there is capacity for.
  */
 export class Capacity {
   readonly #options: CapacityOptions
@@ -128,8 +128,8 @@ export class Capacity {
   }
 
   /**
-   * For tasks with their own limit, the number of further jobs that may run here. All reserved capacity may go to a
-   * single such task.
+   * For tasks with their own limit, the number of further jobs that may run here. Any one of these tasks may use all of
+   * the reserved capacity, so each number is reduced by it.
    */
   #taskLimits(reserved: number): ReadonlyMap<string, number> {
     const { handlers, attempts, ahead } = this.#options

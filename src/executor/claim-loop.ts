@@ -60,7 +60,7 @@ export class ClaimLoop {
     this.loop.wake()
   }
 
-  /** A waiting job may be due. */
+  /** Called when a waiting job may be due. */
   wakeForTime(): void {
     this.#promotes = true
     this.wake()
@@ -74,15 +74,15 @@ export class ClaimLoop {
     this.#ahead.ended(ranMs)
   }
 
-  /** Capacity may have become free, and a blocked job may have become claimable. */
+  /** Called when capacity may have become free, and a blocked job claimable. */
   freed(): void {
     this.#capacity.startAhead()
     this.loop.wake()
   }
 
   /**
-   * Called after a statement without a response, and when this worker is connected to another server: a promoted
-   * asynchronous replica may lack the last commits, such as claims and outcomes.
+   * Called after a statement without a response, and when this worker has connected to another server: a promoted
+   * asynchronous replica may lack the most recent commits, such as claims and outcomes.
    */
   recheckRunning(): void {
     this.#unanswered.add()
@@ -90,10 +90,11 @@ export class ClaimLoop {
   }
 
   /**
-   * Reserves capacity for jobs that this worker is about to submit, so that they start in the same transaction.
+   * Reserves capacity for jobs that this worker is about to submit, so that the same transaction can start them.
    *
    * @param worker  the id under which this worker submits them
-   * @returns null if there is no capacity, or if other jobs wait in the queue: those start first
+   * @returns null if the jobs cannot start immediately: there is no capacity, other jobs may come first, or this worker
+   *   is stopping or does not know which jobs it runs
    */
   reserve(worker: string, most: number): Reservation | null {
     const mayStart = this.#isQueueEmpty && !this.#isStopping && !this.#unanswered.isUncertain()
@@ -157,7 +158,7 @@ export class ClaimLoop {
     }
   }
 
-  /** Whether the next claim continues where the last one ended; otherwise it begins at the front. */
+  /** Whether the next claim continues where the last one ended; otherwise, it begins at the front of the queue. */
   #continues(): boolean {
     const now = performance.now()
     if (this.#cursor.turns.length > 0 && now < this.#continuesUntil) return true

@@ -1,6 +1,6 @@
 import { type ClaimedJob, type Fence, fenceOf, fenceText } from '../model/job.ts'
 
-/** Only runs up to this length indicate how much capacity will soon be free. */
+/** Only runs shorter than this indicate how much capacity will soon be free. */
 const SHORT_MS = 20
 /** A job that has not started after this time goes back to the queue, because other workers may have capacity. */
 const LONGEST_WAIT_MS = 100
@@ -10,9 +10,9 @@ const MAX = 500
 
 /**
  * Jobs that are claimed before this worker has capacity for them, so that the server can work on the next claim while
- * handlers run and outcomes are written. No more are claimed than there were recent short runs. The jobs must have
- * retries left, because a crash of this worker costs each of them an attempt. Returning a job unstarted
- * does not use up an attempt.
+ * handlers run and outcomes are written. Their number is limited to that of recent short runs. The jobs must have
+ * retries left, because a crash of this worker costs each of them an attempt. Returning a job unstarted does not use
+ * up an attempt.
  */
 export class ClaimedAhead {
   readonly giveBack: (job: ClaimedJob) => void

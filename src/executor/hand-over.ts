@@ -1,6 +1,6 @@
 /**
- * Hands jobs over to an external queue: it claims them as the executor does, and the application inserts them into that
- * queue in the transaction of the claim.
+ * Hands jobs over to an external queue: claims them as the executor does, and lets the application insert them into
+ * that queue in the same transaction.
  */
 import { errorText, isA, messageOf, StoreUnavailableError } from '../errors.ts'
 import { Loop } from '../loop.ts'
@@ -18,8 +18,8 @@ import type { JobExecutorOptions } from './options.ts'
 /** The second argument of `submit`. */
 export interface HandOverContext<Connection = unknown> {
   /**
-   * The connection of the open transaction: a mysql2 connection with promises, or on SQLite a connection with the
-   * methods of better-sqlite3. Writes on this connection are committed together with the hand-over. The connection
+   * The connection of the open transaction: a mysql2 connection with the promise API, or on SQLite a connection with
+   * the methods of better-sqlite3. Writes on this connection are committed together with the hand-over. The connection
    * works only until `submit` returns.
    */
   readonly tx: Connection
@@ -53,7 +53,7 @@ interface HandOverOptions
 
 const PROMOTE_AT_ONCE = 500
 const AT_ONCE = 100
-/** A pass ends after this time even if more jobs wait, so that the worker can stop. */
+/** A pass ends after this time even if more jobs wait, so that due jobs are promoted and the loop counts as healthy. */
 const LONGEST_PASS_MS = 1000
 /** The deadline of `submit`. It is a share of the lease, because on SQLite the heartbeat waits while `submit` runs. */
 const DEADLINE = { share: 1 / 3, mostMs: 20_000 }
@@ -141,7 +141,7 @@ export class HandOver {
       if (!isTooSlow && !(error instanceof TransactionEndedError)) throw error
       if (isTooSlow) this.#most = 1
       onError(withCallbackNamed(error), 'hand-over')
-      // The callback may have committed before it failed, and so may earlier calls in this hand-over.
+      // The callback may have committed before it failed, or in an earlier call of this hand-over.
       const offered = [...this.#offered.values()]
       const found = await store.handedOver(worker, offered.map(fenceOf))
       const fences = new Set(found.map(fenceText))
@@ -208,7 +208,7 @@ export class HandOver {
   }
 }
 
-/** If the error comes from the application, its message names the callback. */
+/** Adds the name of the callback to the message of an error that comes from it. */
 function withCallbackNamed(error: unknown): unknown {
   const errors = [CallbackError, CallbackTooSlowError, TransactionEndedError]
   if (!errors.some((type) => error instanceof type)) return error

@@ -23,8 +23,8 @@ interface JournalOptions extends Pick<JobExecutorOptions, 'onDropped' | 'onError
 }
 
 /**
- * Writes the log lines and the progress of running jobs independently, so a lock on the table of lines does not delay
- * progress.
+ * Writes the log lines and the progress of running jobs independently, so a lock on the table of log lines does not
+ * delay progress.
  */
 export class Journal {
   readonly #store: JournalOptions['store']
@@ -113,7 +113,7 @@ export class Journal {
     }
   }
 
-  /** Stops the loops and writes the rest, for at most `limitMs`. Reports lines that have not been written by then. */
+  /** Stops the loops, then writes the rest for at most `limitMs`, and reports lines that are still unwritten. */
   async stop(limitMs: number): Promise<void> {
     let cause: unknown
     const finish = async (writer: Writer) => {

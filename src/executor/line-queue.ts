@@ -1,9 +1,9 @@
 import type { NewLogLine } from '../store/executing-store.ts'
 
 export const MAX_WAITING_BYTES = 64 * 1024 * 1024
-/** The memory of a line without its message. */
+/** The memory that a line takes without its message, in bytes. */
 const LINE_BYTES = 256
-/** The memory per character of a string that contains a character outside Latin-1. */
+/** The most memory that a string takes per character, in bytes; only strings in Latin-1 take less. */
 const CHARACTER_BYTES = 2
 
 /**

@@ -9,7 +9,7 @@ export interface AttemptOptions {
   /** See `spreadFactor`. */
   readonly delayFactor: () => number
   readonly redaction: Redaction
-  /** The id of this worker; null while it may not take on work. */
+  /** The id of this worker; null while it must not take on jobs. */
   readonly worker: () => string | null
   /** Maximum size of a result, of progress and of an error text, in bytes. */
   readonly argsLimit: number
@@ -27,7 +27,7 @@ export interface JobExecutorOptions extends AttemptOptions {
   readonly onRejected: (attempt: UnsettledAttempt, error: unknown) => void
   /** The job cannot be started; it is retried after its back-off. */
   readonly onUnstartable: (jobId: string, error: unknown) => void
-  /** Log lines or progress will not be written. */
+  /** Log lines or progress were dropped and will not be written. */
   readonly onDropped: (error: Error) => void
   readonly onError: (error: unknown, loop: string) => void
 }

@@ -26,7 +26,7 @@ export class Settler {
   readonly loop: Loop
   readonly #options: SettlerOptions
   #queue: UnsettledAttempt[] = []
-  /** When each outcome was first found locked, by performance.now(); the next one to try again comes first. */
+  /** When each outcome was first found locked, by performance.now(); the next one to retry comes first. */
   readonly #locked = { since: new Map<UnsettledAttempt, number>(), retryAt: 0 }
   readonly #rejected = { attempts: [] as UnsettledAttempt[], retryAt: Infinity }
   readonly #whenEmpty: (() => void)[] = []
@@ -68,7 +68,7 @@ export class Settler {
     }
   }
 
-  /** Rejected outcomes are retried once, because their rows may have been repaired. */
+  /** Waits until all outcomes are written or rejected. Retries rejected ones once, in case their rows were repaired. */
   async drain(): Promise<void> {
     this.#retryRejected()
     if (this.#isEmpty()) return

@@ -4,8 +4,8 @@ import { within } from './within.ts'
 /** Entries collected during this time are written together. */
 const GATHER_MS = 200
 /**
- * Maximum time that the outcome of an attempt waits for the attempt's log and progress. While no write has
- * succeeded for this long, outcomes do not wait.
+ * Maximum time that the outcome of an attempt waits for the attempt's log and progress. Once no write has succeeded for
+ * this long, outcomes do not wait.
  */
 export const OUTCOME_WAIT_MS = 1000
 
@@ -17,7 +17,7 @@ export interface WriterOptions {
   readonly onError: (error: unknown, loop: string) => void
 }
 
-/** Writes collected entries in its own loop. Calls during a write share the next write. */
+/** Writes collected entries in its own loop. All calls during a write share the next write. */
 export class Writer {
   readonly loop: Loop
   readonly #options: WriterOptions
@@ -54,7 +54,7 @@ export class Writer {
     for (const [isDone, end] of this.#waiting) if (isDone()) end()
   }
 
-  /** Starts a write and waits briefly for it; does neither if no write has succeeded for some time. */
+  /** Starts a write and waits briefly until `isDone`; does neither if no write has succeeded for some time. */
   async untilDone(isDone: () => boolean): Promise<void> {
     if (isDone() || (this.#since !== null && performance.now() - this.#since >= OUTCOME_WAIT_MS)) return
     // If the write fails, the loop repeats it and reports the error.

@@ -26,7 +26,7 @@ export interface Access {
    * without a scope, the default is every task except the built-in ones.
    */
   readonly tasks?: GrantedTasks | undefined
-  /** Limits of the owner; default without a scope: no limits. */
+  /** Limits of the owner. Without a scope, the default is no limits. */
   readonly limits?: OwnerLimits | undefined
   /** The user's name for the audit log. */
   readonly user?: string | undefined
@@ -137,7 +137,7 @@ export function bearer(tokens: Readonly<Record<string, Access>>): Authorize {
   }
 }
 
-/** Digests have the same length for every token. */
+/** All digests have the same length, which timingSafeEqual requires. */
 function digestOf(token: string): Buffer {
   return createHash('sha256').update(token).digest()
 }

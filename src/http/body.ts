@@ -33,7 +33,7 @@ export async function readBody(request: Request, limit: number, turn: () => Prom
     return JSON.parse(text)
   } catch (error) {
     const reason = error instanceof Error ? error.message : ''
-    // The message of JSON.parse quotes the input.
+    // The message of JSON.parse quotes the input, so only the position is taken from it.
     const position = /position (\d+)/.exec(reason)?.[1]
     throw new Problem(
       400,
@@ -80,9 +80,9 @@ const MINUS = 0x2d
 const NUMBER = /[-\d][-+.\deE]*/y
 
 /**
- * Checked before parsing, because a deeply nested body is expensive for every function that traverses it. This check
- * takes a single pass for any input. A regular expression for strings would start again at each quote of an
- * unterminated string.
+ * Checks depth and numbers before the body is parsed, because a deeply nested body is expensive for every function that
+ * traverses it. This check takes a single pass for any input. A regular expression for strings would start again at
+ * each quote of an unterminated string.
  */
 function checkTokens(text: string): void {
   let depth = 0
@@ -107,7 +107,7 @@ function checkTokens(text: string): void {
   }
 }
 
-/** Rejects unsafe integers, and numbers too large for a double. JSON.parse rejects other invalid numbers. */
+/** Rejects unsafe integers, and numbers too large for a double. JSON.parse rejects malformed numbers. */
 function checkNumber(token: string): void {
   const value = Number(token)
   const isWhole = !token.includes('.') && !token.includes('e') && !token.includes('E')

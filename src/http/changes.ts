@@ -169,10 +169,9 @@ export class EventStream {
 }
 
 /**
- * The first call only reads what later calls compare with. The second returns all topics, because the client may have
- * read its data before the first.
- *
- * @returns the topics that changed since the last call; none during another read or while the database is unavailable
+ * @returns a function that returns the topics that changed since its last call; none during another read or while the
+ *   database is unavailable. The first call only reads what later calls compare with. The second returns all topics,
+ *   because the client may have read its data before the first
  */
 function watched(read: () => Promise<ChangeTokens>): () => Promise<readonly Topic[]> {
   let isReading = false
@@ -192,8 +191,8 @@ function watched(read: () => Promise<ChangeTokens>): () => Promise<readonly Topi
       return []
     }
     const changed = TOPICS.filter((topic) => now[topic] !== before[topic])
-    // MySQL and MariaDB report the time of a change in seconds, so a later change in the same second would not be
-    // noticed. Therefore, the next call returns these topics again.
+    // MySQL and MariaDB report the time of a change only to the second, so a later change in the same second would not
+    // be noticed. Therefore, the next call returns these topics again.
     const topics = [...changed, ...again]
     again = changed
     return topics

@@ -30,8 +30,8 @@ export class TrustedProxies {
   }
 
   /**
-   * Behind a trusted proxy, the right-most address in `X-Forwarded-For` that is not a trusted proxy. The client itself
-   * may have written any addresses to the left of this one.
+   * The address of the connection or, behind a trusted proxy, the right-most address in `X-Forwarded-For` that is not a
+   * trusted proxy. The client itself may have written any addresses to the left of this one.
    *
    * @param connection  the remote address of the connection, or null if unknown, for example for a Unix socket
    */
@@ -66,12 +66,12 @@ export function clientKey(address: string): string {
 }
 
 /**
- * Removes what sockets and proxies add: `::ffff:10.0.0.1`, `[::1]:4040`, `10.0.0.1:4040`, `fe80::1%eth0`. Null if the
- * text is not an address.
+ * Removes what sockets and proxies add to an address, as in `::ffff:10.0.0.1`, `[::1]:4040`, `10.0.0.1:4040` and
+ * `fe80::1%eth0`. Returns null if the text is not an address.
  */
 function plainAddress(text: string): string | null {
   const trimmed = text.trim()
-  // This is longer than any address with a port.
+  // No address with a port is longer than this.
   if (trimmed.length > 80) return null
   const bare =
     /^\[([\da-f:.]+)(?:%\w+)?\](?::\d+)?$/i.exec(trimmed)?.[1] ??

@@ -1,10 +1,10 @@
 /**
  * Slows attempts to guess tokens and passwords. The response to a failed sign-in is delayed, and the delay grows with
  * each failure from the same address; other responses are never delayed. An attempt from an address with failures takes
- * one of its 50 tries, and a successful attempt gives it back. Each address regains one try per second; while it has
- * none, its attempts are refused without a check. So, after its 50 tries, an address can guess once per second, and a
- * user with the right token can sign in from the same address within a second of the last guess. Other addresses are
- * not affected.
+ * one of the address's 50 tries, and a successful attempt gives it back. Each address regains one try per second; while
+ * it has none, its attempts are refused without a check. So, after its 50 tries, an address can guess once per second,
+ * and a user with the right token can sign in from the same address within a second of the last guess. Other addresses
+ * are not affected.
  */
 import { clientKey } from './client-address.ts'
 import { Problem } from './problem.ts'

@@ -37,7 +37,7 @@ export const text = (most: number, least = 0) =>
     })
     .meta({ maxLength: most })
 
-/** A URL cannot contain these ids, because they have a special meaning in a path. */
+/** Rejects `.` and `..`, which a URL cannot contain as ids, because they have a special meaning in a path. */
 const addressable = (most: number) =>
   text(most, 1).refine((id) => id !== '.' && id !== '..', {
     error: 'must be an id that a URL can contain, not . or ..',

@@ -1,7 +1,7 @@
 /**
- * The REST API as a fetch handler. Requests are refused in this order: a URL or a header that is too long, a path
- * outside the mount point, an unknown host, an unknown path, a write from a page on another site, an unknown
- * caller, a role that is too low, an invalid query or body.
+ * The REST API as a fetch handler. Reasons to refuse a request are checked in this order: a URL or a header that is too
+ * long, a path outside the mount point, an unknown host, an unknown path, a write from a page on another site, an
+ * unknown caller, a role that is too low, an invalid query or body.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Hono } from 'hono'
@@ -27,7 +27,7 @@ import { writeLog } from './write-log.ts'
 
 export interface HttpHandler {
   (request: Request, context?: RequestContext): Promise<Response>
-  /** Closes the connections that wait for events, so that a server can close. */
+  /** Closes event streams, and ends the delays after failed sign-ins, so that a server can close. */
   close(): void
 }
 

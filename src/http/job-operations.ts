@@ -130,7 +130,7 @@ async function submitted({
     return { job: await existing(reach.jobs, made), isNew: true }
   } catch (error) {
     if (!(error instanceof ConflictError) || id === undefined) throw error
-    // The same request was sent twice at the same time.
+    // The same request may have been sent twice at the same time.
     const there = await reach.jobs.get(id)
     if (there === null || !isSame(there)) throw error
     return { job: there, isNew: false }

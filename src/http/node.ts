@@ -12,9 +12,9 @@ type Incoming = IncomingMessage & {
 }
 
 /**
- * For `createServer(node(handler))`, Express's `app.use('/kalends', node(handler))`, and similar.
+ * A request listener for `createServer(node(handler))`, Express's `app.use('/kalends', node(handler))`, and similar.
  *
- * If a middleware such as `express.json()` has already read the body, the body is taken from the request.
+ * If a middleware such as `express.json()` has already read the body, the body is taken from `request.body`.
  */
 export function node(handler: HttpHandler): (request: IncomingMessage, response: ServerResponse) => void {
   return (request: Incoming, response) => {

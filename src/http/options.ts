@@ -15,19 +15,19 @@ export interface HttpOptions {
    */
   readonly authorize?: Authorize | undefined
   /**
-   * The access of every caller, if there is no `authorize`. Only for demos, on a server that listens on the loopback
-   * interface. The API then responds only to the machine's own host names and those in `hosts`, and rejects HTTP/1.0
-   * and requests with forwarding headers. It cannot detect every proxy, so behind a proxy, use `authorize`.
+   * The role of every caller, if there is no `authorize`. Only for demos, on a server that listens on the loopback
+   * interface. The API then responds only to the machine's own host names and those in `hosts`, and rejects requests
+   * that have forwarding headers or use HTTP/1.0. It cannot detect every proxy, so behind a proxy, use `authorize`.
    */
   readonly open?: Role | undefined
   /**
-   * Whether callers without a scope may use Kalends' own tasks, `kalends.*`, and the task `command`, which runs
+   * Whether callers without a scope may use Kalends' own tasks (`kalends.*`) and the task `command`, which runs
    * programs; default false. Callers with a scope may never use them.
    */
   readonly builtInTasks?: boolean | undefined
   /**
-   * Called before each write, for each schedule and job. Returning false, or a message for the caller, refuses the
-   * write.
+   * Called before each write, for each schedule and job. To refuse the write, return false or a message for the
+   * caller.
    */
   readonly permit?: Permit | undefined
   /** Host names that the API responds to, in addition to those of this machine; default with `authorize`: any. */
@@ -49,12 +49,12 @@ export interface HttpOptions {
   readonly basePath?: string | undefined
   /** The largest body in bytes; default 1,000,000. */
   readonly bodyLimit?: number | undefined
-  /** Receives an audit event for each write; default: the logger of Kalends. */
+  /** Receives an audit event for each write, refused requests and errors; default: the logger of Kalends. */
   readonly logger?: Logger | undefined
   /** A registry with the metrics of `kalends/prometheus`; default: a new one, if prom-client is installed. */
   readonly metrics?: MetricsRegistry | undefined
   readonly events?: ChangesOptions | undefined
-  /** Whether to serve the web page as well; default true, unless the API is closed. */
+  /** Whether to serve the web page as well; default true. A closed API never serves it. */
   readonly page?: boolean | undefined
 }
 

@@ -55,8 +55,8 @@ export class WebPage {
     if (ADDRESS.test(path)) return page(this.#html, path, 200)
     // The page reports the unknown address and links back.
     if (path !== '') return path.startsWith('/api/') ? null : page(this.#html, path, 404)
-    // Relative addresses are resolved against the folder, so the mount point must have a trailing slash. The location
-    // contains only the last segment, because the host name in the request is the caller's choice.
+    // Browsers resolve relative addresses against the folder, so this adds a trailing slash to the mount point. The
+    // location contains only the last segment, because the host name in the request is the caller's choice.
     return new Response(null, {
       status: 308,
       headers: { location: `./${base.slice(base.lastIndexOf('/') + 1)}/` },

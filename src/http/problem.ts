@@ -26,7 +26,7 @@ const STATUSES: Readonly<Record<string, number>> = {
   STORE_UNAVAILABLE: 503,
 }
 
-/** A response about a body must not be larger than the body. */
+/** Without limits, a response about a body could be much larger than the body. */
 const MAX_ERRORS = 20
 const LONGEST_FIELD = 200
 const LONGEST_DETAIL = 1000

@@ -43,7 +43,7 @@ const scheduleFilter = parameters(SCHEDULE_FILTERS)
 const { task, group, submitter } = scheduleFilter
 const owners = { task, group, submitter }
 
-/** Values in a query are text. */
+/** Values in a query are text, so numbers are converted. */
 const whole = (least: number, most: number) => {
   const error = `must be an integer between ${least} and ${most}`
   return z.coerce.number({ error }).int({ error }).min(least).max(most).optional()
@@ -51,7 +51,7 @@ const whole = (least: number, most: number) => {
 const limit = whole(1, 1000)
 const paging = {
   limit,
-  // An instant and an id.
+  // Long enough for an instant and an id.
   after: text(NAME_LIMIT + 25)
     .optional()
     .describe(

@@ -12,7 +12,7 @@ type ScheduleCall = Call<{ readonly id: string }>
 
 /**
  * Changes a schedule based on the version that was read: `If-Match` and the hook refer to this version, and the
- * restored secrets belong to it. Versions for `If-Match` exclude secrets, so the write requires the whole row to be
+ * restored secrets come from it. Versions for `If-Match` exclude secrets, so the write requires the whole row to be
  * unchanged since it was read.
  *
  * @throws VersionError when the caller's `If-Match` names another version
@@ -74,7 +74,7 @@ export function scheduleAnswer(
 }
 
 /**
- * @returns null, for any version, if there is no such header
+ * @returns null if there is no such header, so that any version matches
  * @throws Problem 422 if the header is not one strong entity tag (RFC 9110, section 13.1.1)
  */
 function ifMatch(request: Request): string | null {

@@ -223,7 +223,7 @@ function timerDescription(text: string): string | null {
   }
 }
 
-/** The schedule exists, and no job is in conflict, so the schedule is in the wrong state. @throws Problem 400 */
+/** Here, a conflict means that the schedule is in the wrong state, because no job is involved. @throws Problem 400 */
 function wrongState(error: unknown): never {
   throw error instanceof ConflictError ? new Problem(400, 'WRONG_STATE', error.message) : error
 }

@@ -29,7 +29,7 @@ export function shownJob(job: Listed<Job>, { access, redaction }: Reader): Job {
   }
 }
 
-/** @param job  the job that the attempts belong to; null if nothing is hidden */
+/** @param job  the job that the attempts belong to; null if no secrets need to be hidden */
 export function shownAttempts(
   attempts: readonly Listed<Attempt>[],
   job: Job | null,
@@ -55,8 +55,8 @@ const MAX_FAILURE_CHARACTERS = 500
 /**
  * The error of a group of failures: its first line, or the start of that line.
  *
- * @param start  as stored; if it ends in the middle of a secret, that secret cannot be recognised
- * @param newest  the group's last job, in full; null if nothing is hidden or the job was deleted
+ * @param start  the start of the error, as stored; if it ends in the middle of a secret, that secret is not recognised
+ * @param newest  the group's last job, in full; null if no secrets need to be hidden, or if the job was deleted
  */
 export function shownFailure(start: string, newest: Job | null, { access, redaction }: Reader): string {
   const error = newest?.error ?? ''

@@ -26,7 +26,7 @@ export function writeLog(
   const shown = ({ task, state, attempt, stopRequestedAt, args }: Job, isNew: boolean) =>
     hidden({ task, state, attempt, stopRequestedAt, ...(isNew && { args }) }, args)
   return {
-    /** The difference between two states of a schedule, or everything for a new or deleted one. */
+    /** Logs the difference between two states of a schedule, or everything for a new or deleted one. */
     schedule(scheduleId: string, before: Schedule | null, after: Schedule | null): void {
       write({
         scheduleId,
@@ -43,7 +43,7 @@ export function writeLog(
       write({ freezeId, before, after })
     },
 
-    /** A manual run of a schedule. @param args  undefined means the schedule's own args */
+    /** Logs a manual run of a schedule. @param args  undefined means the schedule's own args */
     run(scheduleId: string, jobId: string, args: unknown): void {
       write({ scheduleId, jobId, before: null, after: args === undefined ? {} : hidden({ args }, args) })
     },

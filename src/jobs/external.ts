@@ -13,7 +13,7 @@ export interface FinishOptions {
   readonly state: 'success' | 'failed' | 'cancelled'
   /** The reason why the run did not succeed: an error or a string. */
   readonly error?: unknown
-  /** The result of the run, as JSON. */
+  /** The result of the run, which is stored as JSON. */
   readonly result?: unknown
   /** The start of the run; default: the time of the hand-over. */
   readonly startedAt?: Date | undefined
@@ -91,7 +91,7 @@ export class ExternalJobs {
   }
 }
 
-/** A job may be reported while it still waits, because the queue may be faster than the COMMIT of the hand-over. */
+/** A report may arrive while the job is still waiting, because the queue may be faster than the hand-over's COMMIT. */
 function mayBeFinished(id: string, { state, queue }: Pick<Job, 'state' | 'queue'>): void {
   if (queue === null)
     throw new ConflictError(`The job ${id} does not belong to an external queue: Kalends runs it`)

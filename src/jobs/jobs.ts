@@ -136,8 +136,8 @@ export class Jobs {
 
   /**
    * Lists jobs, newest first; if the filter has a final state, the jobs that ended last come first. Large values are
-   * left out; see `truncated`. Conditions without an index, such as the text of errors, are searched in the next
-   * 100,000 rows that match the other filters.
+   * left out; see `truncated`. For each page, conditions without an index, such as the text of errors, are checked only
+   * in the next 100,000 rows that match the other filters.
    *
    * @throws InvalidInputError
    */
@@ -263,8 +263,8 @@ export class Jobs {
   }
 
   /**
-   * The newest 100 attempts of a job, oldest first. They include attempts before a manual retry, a running attempt, and
-   * the attempt that succeeded. Errors longer than 16,384 characters are shortened; see `truncated`.
+   * The newest 100 attempts of a job, oldest first. They include a running attempt, the attempt that succeeded, and
+   * attempts before a manual retry. Errors longer than 16,384 characters are shortened; see `truncated`.
    *
    * @throws NotFoundError
    */
@@ -278,7 +278,7 @@ export class Jobs {
     if (limits !== null) checkOpenJobs(limits, await store.countOpen(limits.openJobs), more)
   }
 
-  /** @throws ConflictError if a new job would hide an owner's job whose stored id lacks the prefix */
+  /** @throws ConflictError if the owner already has a job with one of these ids, even if stored without the prefix */
   async #checkNames(jobs: readonly NewJob[], store: JobStore): Promise<void> {
     const { owner } = this.#context.authority
     const named = jobs.map(({ id }) => shownId(owner, id)).filter((name, index) => name !== jobs[index]?.id)

@@ -35,8 +35,8 @@ export interface ManyOptions {
   /** Only counts the jobs that match. */
   readonly dryRun?: boolean | undefined
   /**
-   * Maximum number of jobs to change; if given, the search is bounded as in a list. Default: all jobs, after a search
-   * of all rows.
+   * Maximum number of jobs to change; if given, the search is bounded as in a list. Default: no limit, and all rows are
+   * searched.
    */
   readonly limit?: number | undefined
   /**
@@ -44,7 +44,10 @@ export interface ManyOptions {
    * that `isRefusal` accepts, only this job is refused.
    */
   readonly each?: (id: string, change: () => Promise<Job>) => Promise<void>
-  /** Default: true for NotFoundError, ConflictError, ForbiddenError and LimitError. Other errors end the call. */
+  /**
+   * Whether an error refuses only its job; any other error ends the call. Default: true for NotFoundError,
+   * ConflictError, ForbiddenError and LimitError.
+   */
   readonly isRefusal?: (error: unknown) => boolean
 }
 
@@ -68,7 +71,7 @@ interface Found extends Pick<ManyResult, 'matched' | 'matchedIsExact' | 'more'> 
  * Changes the jobs one at a time. The jobs are selected before the first change.
  *
  * @param change  returns the job afterwards, or throws a ConflictError if it cannot be changed
- * @throws InvalidInputError for a filter with a state in which the action cannot change jobs, or for an invalid limit
+ * @throws InvalidInputError if the filter names a state whose jobs the action cannot change, or if the limit is invalid
  */
 export async function changeMany(
   lists: Lists,

@@ -18,7 +18,7 @@ const LIMITS = { least: 1000, most: Number.MAX_SAFE_INTEGER }
 /** Maximum number of jobs per transaction, kept low so that other transactions wait only briefly for locks. */
 const BATCH = 500
 
-/** Hand-written, because the library does not load zod. The message does not repeat input, which may contain SQL. */
+/** Hand-written, because the library does not load zod. The message does not repeat the input, which may be hostile. */
 const PRUNE_ARGS: StandardSchema<Retention> = {
   '~standard': {
     version: 1,
