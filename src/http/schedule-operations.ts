@@ -149,11 +149,9 @@ export const scheduleOperations: readonly Operation[] = [
     body: bodies.PauseInput.optional(),
     answers: CHANGED,
     run: (call) =>
-      edits
-        .edited(call, (_, options) =>
-          call.reach.schedules.pause(call.params.id, { ...call.body, ...options }),
-        )
-        .catch(wrongState),
+      edits.edited(call, (_, options) =>
+        call.reach.schedules.pause(call.params.id, { ...call.body, ...options }).catch(wrongState),
+      ),
   }),
   ...(['resume', 'reset'] as const).map((action) =>
     operation(`${action}Schedule`, 'POST', `${ONE}/${action}`, 'operate', {
@@ -161,9 +159,9 @@ export const scheduleOperations: readonly Operation[] = [
       params: ScheduleParams,
       answers: CHANGED,
       run: (call) =>
-        edits
-          .edited(call, (_, options) => call.reach.schedules[action](call.params.id, options))
-          .catch(wrongState),
+        edits.edited(call, (_, options) =>
+          call.reach.schedules[action](call.params.id, options).catch(wrongState),
+        ),
     }),
   ),
   operation('runSchedule', 'POST', `${ONE}/run`, 'operate', {

@@ -346,6 +346,22 @@ eachDatabase((under) => {
     })
   })
 
+  it('a schedule that changes again and again is reported as a conflict, not as the wrong state', async () => {
+    let count = 0
+    const { call, kalends } = await apiScene(under, {
+      permit: async () => {
+        count += 1
+        return (await kalends.schedules.put('s', { ...mail, args: { to: `${count}` } })) !== null
+      },
+    })
+    await kalends.schedules.put('s', mail)
+    expect(await call('POST /api/v1/schedules/s/pause')).toMatchObject({
+      status: 409,
+      body: { code: 'CONFLICT' },
+    })
+    expect(await kalends.schedules.get('s')).toMatchObject({ status: 'active' })
+  })
+
   it('a redacted secret that is sent back keeps its current value, even if the value changed and the entity tag did not [V7]', async () => {
     const edits: (() => Promise<unknown>)[] = []
     const { call, kalends } = await apiScene(
