@@ -225,7 +225,7 @@ function releasedEnd({ releases }: ClaimedJob, reason: AbortReason): AttemptEnd 
 
 function abortedEnd(reason: AbortReason, isAbandoned: boolean, delayFactor: number): AttemptEnd | null {
   const note = isAbandoned
-    ? `; the handler did not finish within ${ABANDON_MS} ms after its signal fired, and was abandoned`
+    ? `; the handler did not finish within ${ABANDON_MS} ms after its signal was aborted, and was abandoned`
     : ''
   if (reason instanceof LeaseLostError) return null
   if (reason instanceof CancelledError) return { kind: 'cancelled', error: `${reason.message}${note}` }

@@ -143,7 +143,7 @@ export class Journal {
         await this.#store.replaceLogs(jobId, replacements)
       } catch (error) {
         if (isA(error, StoreUnavailableError)) throw error
-        this.#drop(`the log lines of the job '${jobId}' without the secrets of its result`, error)
+        this.#drop(`the redaction of secrets in the log of the job '${jobId}'`, error)
       }
       if (this.#replaced.get(jobId) === replacements) this.#replaced.delete(jobId)
       this.#lineWriter.succeeded()

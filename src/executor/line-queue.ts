@@ -73,6 +73,6 @@ export class LineQueue {
 
 function tooManyLines(waiting: number): Error {
   return new Error(
-    `${waiting} log lines wait to be written; further lines are dropped until they have been written: the database does not respond, or another transaction has locked the table job_log`,
+    `${waiting} log lines are waiting to be written; until they have been, further lines are dropped: the database does not respond, or another transaction has locked the table job_log`,
   )
 }

@@ -38,7 +38,7 @@ export const ListedSchedule = Schedule.extend({
 })
 const paging = {
   total: orNull(z.int()).describe(
-    'The total on all pages: 1000 means 1000 or more; null if the search stopped before the total was known',
+    'The total across all pages: 1000 means 1000 or more; null if the search stopped before the total was known',
   ),
   next: orNull(z.string()).describe(
     '`after` for the next page; null at the end. A search may return fewer rows than the limit, or none, even if there is a next page',

@@ -98,7 +98,7 @@ export const scheduleOperations: readonly Operation[] = [
   operation('putSchedule', 'PUT', ONE, 'admin', {
     summary: 'Create or replace a schedule',
     description:
-      'Omitted settings get their defaults. `enabled` and `firstRun` apply to a new schedule only, so a paused schedule stays paused. You can change the response of GET and send it back: its state is ignored.',
+      'Omitted settings get their defaults. `enabled` and `firstRun` apply to a new schedule only, so a paused schedule stays paused. You can change the response of GET and send it back: its read-only fields are ignored.',
     params: ScheduleParams,
     body: bodies.PutSchedule,
     answers: { 200: current, 201: created },

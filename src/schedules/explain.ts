@@ -35,7 +35,7 @@ function aboutFreezes({ freezes, schedule }: Evidence): string[] {
   const { until, reason } = last
   return [
     sentence(
-      `It is frozen until ${shown(until, schedule)}: its jobs wait, and its slots are skipped${reason === null ? '' : `. The reason: ${reason}`}`,
+      `It is frozen until ${shown(until, schedule)}: its jobs wait, and its slots are skipped${reason === null ? '' : `. Reason: ${reason}`}`,
     ),
   ]
 }
@@ -45,8 +45,8 @@ function aboutStatus({ schedule, liveWorkers, namesWorkers, now }: Evidence): st
   switch (status) {
     case 'paused':
       return [
-        'It is paused (enabled = 0): nothing is submitted until it is resumed. Then it is planned from that time on.',
-        ...(pauseReason === null ? [] : [sentence(`The reason: ${pauseReason}`)]),
+        'It is paused (enabled = 0): only manual runs are submitted until it is resumed. It is then planned from that time on.',
+        ...(pauseReason === null ? [] : [sentence(`Reason: ${pauseReason}`)]),
       ]
     case 'invalid':
       return [
@@ -72,7 +72,7 @@ function aboutStatus({ schedule, liveWorkers, namesWorkers, now }: Evidence): st
         return [`It is done: it ended at ${shown(ends, schedule)}. A later end reactivates it.`]
       if (nextAfter(schedule, now) !== null)
         return [
-          `It is done, although its timer '${schedule.timer}' elapses again, because the database's clock was ahead. Reset it to plan it from now.`,
+          `Its timer '${schedule.timer}' elapses again, but it is done because the database's clock was ahead. Reset it to plan it from now.`,
         ]
       return [`It is done: its timer '${schedule.timer}' does not elapse again. A new timer reactivates it.`]
     case 'frozen':
@@ -80,7 +80,7 @@ function aboutStatus({ schedule, liveWorkers, namesWorkers, now }: Evidence): st
     case 'retrying':
     case 'active':
       if (schedule.waitingFor === 'finish')
-        return ['Its next run counts from the end of the current run, which has not finished.']
+        return ['Its next run is counted from the end of the current run, which has not finished.']
       // A one-off whose run is being retried.
       if (status === 'retrying' && nextRunAt === null) return ['No further run follows.']
       if (nextRunAt === null || nextRunAt <= now) {
@@ -133,7 +133,7 @@ function waitWords(job: Job, { schedule, handledTasks, namesWorkers, now }: Evid
     return `is held by a freeze until ${shown(job.frozenUntil, schedule)}`
   if (job.queue !== null && job.runAt !== null && job.error !== null)
     return `will be handed over again at ${at}: ${reasonIn(job.error)}`
-  if (job.runAt !== null && job.runAt > now) return `waits until ${at}, as its submitter or its handler asked`
+  if (job.runAt !== null && job.runAt > now) return `waits until ${at}, as its submitter or handler requested`
   if (job.queue !== null && !handledTasks.has(claimedAs(job.queue)))
     return `waits because no live worker hands jobs over to the external queue '${job.queue}'`
   if (job.queue === null && !handledTasks.has(job.task))
@@ -155,7 +155,7 @@ function aboutLastRun({ schedule, open }: Evidence): string[] {
   // invalid, `lastError` is the timer's error, which the line about the status shows.
   const isElsewhere = status === 'invalid' || open.some(({ error }) => error !== null)
   const outcome =
-    lastError === null ? ' with success' : isElsewhere ? '' : ` with a failure: ${reasonIn(lastError)}`
+    lastError === null ? ' and succeeded' : isElsewhere ? '' : ` and failed: ${reasonIn(lastError)}`
   return [sentence(`Its last run ended at ${shown(lastFinishedAt, schedule)}${outcome}`)]
 }
 
@@ -195,7 +195,7 @@ function aboutTime(evidence: Evidence, at: Date): string[] {
 
 function aboutRun(job: Job, schedule: Schedule): string {
   const slot = shown(job.slot ?? job.submittedAt, schedule)
-  const asked = job.reason === 'run-now' ? ', because someone requested it' : ''
+  const asked = job.reason === 'run-now' ? ', because it was requested manually' : ''
   const error = job.error === null ? '' : `: ${reasonIn(job.error)}`
   switch (job.state) {
     case 'success':

@@ -176,7 +176,7 @@ export class Schedules {
    * @throws ConflictError when the schedule is already paused, or has no further runs
    */
   async pause(id: string, options: PauseOptions = {}): Promise<Schedule> {
-    const needed = 'only an active schedule can be paused'
+    const needed = 'only an active, retrying or frozen schedule can be paused'
     const check = this.#checkStatus(id, options, GOING_ON, needed, ['jobs', 'reason'])
     const jobs = oneOf('jobs', options.jobs, ['leave', 'cancel']) ?? 'leave'
     const reason = checkedReason(options.reason)

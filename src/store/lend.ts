@@ -51,7 +51,7 @@ export function lender(
     } catch (error) {
       if (!isNoSavepoint(error)) throw error
       throw new TransactionEndedError(
-        `it ended the transaction: by a COMMIT, a ROLLBACK, a statement that commits, such as DDL, or by ignoring a deadlock${'error' in used ? `; then it threw: ${messageOf(used.error)}` : ''}`,
+        `it ended the transaction: it ran a COMMIT, a ROLLBACK or a statement that commits implicitly, such as DDL, or it ignored a deadlock${'error' in used ? `; then it threw: ${messageOf(used.error)}` : ''}`,
         { cause: error },
       )
     }

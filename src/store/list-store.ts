@@ -68,7 +68,7 @@ export interface ListPage<Item> {
    */
   readonly items: Item[]
   /**
-   * The total on all pages: 1000 means 1000 or more; null if the search stopped before the total was known.
+   * The total across all pages: 1000 means 1000 or more; null if the search stopped before the total was known.
    */
   readonly total: number | null
   /** The value of `after` for the next page; null at the end. */

@@ -117,7 +117,7 @@ eachDatabase((under) => {
     expect((await abandoned) - firedAt).toBeGreaterThanOrEqual(5000)
     const job = await ended(kalends, id)
     expect(job.state).toBe('failed')
-    expect(job.error).toContain('did not finish within 5000 ms after its signal fired')
+    expect(job.error).toContain('did not finish within 5000 ms after its signal was aborted')
     expect(await ended(kalends, next)).toMatchObject({ state: 'success' })
     expect(kalends.health().running).toBe(0)
   })

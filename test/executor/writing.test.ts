@@ -411,7 +411,7 @@ describe('the journal', () => {
     await outage()
     expect(lines).toHaveLength(most)
     const reports = [
-      expect.stringContaining(`${most} log lines wait to be written`),
+      expect.stringContaining(`${most} log lines are waiting to be written`),
       expect.stringContaining(`${2 * most} further lines were dropped`),
     ]
     expect(dropped).toEqual(reports)
@@ -617,7 +617,7 @@ describe('messages whose secrets become known later', () => {
     await pass()
     expect(causes).toEqual([error])
     expect(dropped).toEqual([
-      "Dropped the log lines of the job 'j' without the secrets of its result, because the database rejected the write",
+      "Dropped the redaction of secrets in the log of the job 'j', because the database rejected the write",
     ])
     expect(journal.hasUnwritten('j')).toBe(false)
   })

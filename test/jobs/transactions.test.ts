@@ -86,7 +86,9 @@ async function provesSchedules(kalends: Kalends, inTransaction: InTransaction, u
     const { result, schedule } = await schedules.put('a', { ...input, catchUp: 3 }, { tx })
     expect([result, schedule.catchUp]).toEqual(['changed', 3])
     expect(await schedules.pause('a', { tx })).toMatchObject({ status: 'paused' })
-    await expect(schedules.pause('a', { tx })).rejects.toThrow('only an active schedule can be paused')
+    await expect(schedules.pause('a', { tx })).rejects.toThrow(
+      'only an active, retrying or frozen schedule can be paused',
+    )
     const ifVersion = schedules.versionOf(created)
     await expect(schedules.update('a', { priority: 9 }, { tx, ifVersion })).rejects.toThrow(VersionError)
     await schedules.resume('a', { tx })

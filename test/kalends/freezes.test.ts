@@ -34,7 +34,7 @@ test('during a freeze, nothing starts; afterwards, everything continues, and not
   await app.advance('30min')
   expect(await kalends.schedules.get('s')).toMatchObject({ status: 'frozen', frozenUntil: at('11:05') })
   expect((await kalends.schedules.explain('s')).reasons).toEqual([
-    'It is frozen until Mon 2026-03-02 11:05:00 +00:00 (UTC): its jobs wait, and its slots are skipped. The reason: Maintenance.',
+    'It is frozen until Mon 2026-03-02 11:05:00 +00:00 (UTC): its jobs wait, and its slots are skipped. Reason: Maintenance.',
     expect.any(String),
   ])
   await app.advance('2h')
@@ -138,7 +138,7 @@ test('explain names the freeze that ends last', async () => {
   await kalends.freeze({ scheduleId: 's', until: at('11:00'), reason: 'shortest' })
   const { reasons } = await kalends.schedules.explain('s')
   expect(reasons.filter((reason) => reason.includes('frozen'))).toEqual([
-    'It is frozen until Mon 2026-03-02 18:00:00 +00:00 (UTC): its jobs wait, and its slots are skipped. The reason: long.',
+    'It is frozen until Mon 2026-03-02 18:00:00 +00:00 (UTC): its jobs wait, and its slots are skipped. Reason: long.',
   ])
 })
 

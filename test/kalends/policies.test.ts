@@ -120,7 +120,9 @@ eachDatabase((under) => {
     await expect(any.schedules.resume('s')).rejects.toThrow(/is active; only a paused schedule/)
     await expect(any.schedules.reset('s')).rejects.toThrow(/is active; only a schedule that is done or dead/)
     expect(await any.schedules.pause('s')).toMatchObject({ status: 'paused' })
-    await expect(any.schedules.pause('s')).rejects.toThrow(/is paused; only an active schedule/)
+    await expect(any.schedules.pause('s')).rejects.toThrow(
+      /is paused; only an active, retrying or frozen schedule/,
+    )
     expect(await any.schedules.resume('s')).toMatchObject({ status: 'active' })
     await ended(any, await any.schedules.runNow('s'))
     await becomes(any, 'done')

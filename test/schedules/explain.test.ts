@@ -67,7 +67,10 @@ eachDatabase((under) => {
       'paused',
       'hourly',
       { enabled: 0 },
-      [/^It is paused \(enabled = 0\): nothing is submitted until it is resumed/, /^It has not run yet\.$/],
+      [
+        /^It is paused \(enabled = 0\): only manual runs are submitted until it is resumed/,
+        /^It has not run yet\.$/,
+      ],
     ],
     [
       'an invalid timer',
@@ -107,7 +110,7 @@ eachDatabase((under) => {
       [
         /^It is dead: a run failed permanently, and on_exhausted is 'stop'\. Reset it to reactivate it\.$/,
         /^The last error was: Error: no\.$/,
-        /^Its last run ended at Mon 2026-01-05 10:00:00 \+00:00 \(UTC\) with a failure: Error: no\.$/,
+        /^Its last run ended at Mon 2026-01-05 10:00:00 \+00:00 \(UTC\) and failed: Error: no\.$/,
       ],
     ],
     [
@@ -116,7 +119,7 @@ eachDatabase((under) => {
       { idle: 'done', max_runs: 3, run_count: 4, error_count: 1, last_finished: '2026-01-05 10:00:00.000' },
       [
         /^It is done: it has succeeded 3 times, and max_runs is 3\. Reset it, or raise max_runs, to reactivate it\.$/,
-        /with success\.$/,
+        /and succeeded\.$/,
       ],
     ],
     [
@@ -150,7 +153,7 @@ eachDatabase((under) => {
       'after finish',
       'every 5min after finish',
       { idle: 'awaiting-finish' },
-      [/^Its next run counts from the end of the current run, which has not finished\.$/, /not run/],
+      [/^Its next run is counted from the end of the current run, which has not finished\.$/, /not run/],
     ],
     [
       'due, without a worker',
@@ -239,7 +242,7 @@ eachDatabase((under) => {
       'waiting',
       { run_at: '2099-01-01 00:00:00.000' },
       ['work'],
-      /^The job the-job waits until Thu 2099-01-01 00:00:00 \+00:00 \(UTC\), as its submitter or its handler asked\.$/,
+      /^The job the-job waits until Thu 2099-01-01 00:00:00 \+00:00 \(UTC\), as its submitter or handler requested\.$/,
     ],
     [
       'held by a freeze',
@@ -308,7 +311,7 @@ eachDatabase((under) => {
       'success',
       '2026-01-01 10:00:31.500',
       { reason: 'run-now' },
-      /^It ran for Thu 2026-01-01 10:00:31 .*, because someone requested it: the job the-job succeeded/,
+      /^It ran for Thu 2026-01-01 10:00:31 .*, because it was requested manually: the job the-job succeeded/,
     ],
     [
       'skipped',
@@ -442,7 +445,7 @@ eachDatabase((under) => {
     hold.open()
     await ended(kalends, id)
     const after = await kalends.schedules.explain('s', { at: new Date() })
-    expect(after.reasons.join('\n')).toMatch(/because someone requested it: the job .* succeeded/)
+    expect(after.reasons.join('\n')).toMatch(/because it was requested manually: the job .* succeeded/)
     expect(after.nextRunAt).toEqual((await kalends.schedules.get('s'))?.nextRunAt)
     await expect(kalends.schedules.explain('nobody')).rejects.toThrow(NotFoundError)
     await expect(kalends.schedules.explain('s', { at: new Date('soon') })).rejects.toMatchObject({

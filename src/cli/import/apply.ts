@@ -38,7 +38,7 @@ export async function importAll(
   flags: ImportFlags,
   mayBeOwn: (name: string, args: unknown) => boolean,
 ): Promise<void> {
-  if (candidates.length === 0) throw new UsageError('it contains nothing to import')
+  if (candidates.length === 0) throw new UsageError('there is nothing to import')
   if (flags.dryRun === true && flags.prune === true)
     throw new UsageError(
       '--dry-run reads no database, so it cannot show what --prune removes: use only one of them',

@@ -20,7 +20,7 @@ export function submitCommand(): AnyCommand {
     .option('--args <json>', 'the args of the task', jsonValue)
     .option('--id <id>', `1 to ${NAME_LIMIT} ASCII characters (default: a new UUID)`)
     .option('--run-at <time>', 'the earliest start')
-    .option('--wait', 'wait until it finishes; fail if it fails')
+    .option('--wait', 'wait until it finishes; fail unless it succeeds')
     .addHelpText(
       ...examples(
         `jobs submit mail --args '{"to":"x@example.org"}' --run-at '+10min'`,

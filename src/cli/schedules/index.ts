@@ -147,7 +147,7 @@ function runCommand(): AnyCommand {
     )
     .argument('<id>')
     .option('--args <json>', 'args for this run only', jsonValue)
-    .option('--wait', 'wait until it finishes; fail if it fails')
+    .option('--wait', 'wait until it finishes; fail unless it succeeds')
     .addHelpText(
       ...examples('schedules run nightly --wait', 'jobs logs --follow $(kalends schedules run nightly)'),
     )

@@ -55,7 +55,7 @@ export interface paths {
         get: operations["getSchedule"];
         /**
          * Create or replace a schedule
-         * @description Omitted settings get their defaults. `enabled` and `firstRun` apply to a new schedule only, so a paused schedule stays paused. You can change the response of GET and send it back: its state is ignored.
+         * @description Omitted settings get their defaults. `enabled` and `firstRun` apply to a new schedule only, so a paused schedule stays paused. You can change the response of GET and send it back: its read-only fields are ignored.
          */
         put: operations["putSchedule"];
         post?: never;
@@ -1140,7 +1140,7 @@ export interface components {
         };
         SchedulePage: {
             items: components["schemas"]["ListedSchedule"][];
-            /** @description The total on all pages: 1000 means 1000 or more; null if the search stopped before the total was known */
+            /** @description The total across all pages: 1000 means 1000 or more; null if the search stopped before the total was known */
             total: number | null;
             /** @description `after` for the next page; null at the end. A search may return fewer rows than the limit, or none, even if there is a next page */
             next: string | null;
@@ -1273,7 +1273,7 @@ export interface components {
         };
         JobPage: {
             items: components["schemas"]["ListedJob"][];
-            /** @description The total on all pages: 1000 means 1000 or more; null if the search stopped before the total was known */
+            /** @description The total across all pages: 1000 means 1000 or more; null if the search stopped before the total was known */
             total: number | null;
             /** @description `after` for the next page; null at the end. A search may return fewer rows than the limit, or none, even if there is a next page */
             next: string | null;
