@@ -142,7 +142,7 @@ function Filters() {
   )
 }
 
-/** An instant from the address, which anyone can edit. */
+/** Formats an instant from the address. Anyone can edit the address, so other text is returned unchanged. */
 function boundText(value: string): string {
   const at = new Date(value)
   return Number.isNaN(at.getTime()) ? value : exact(at, zone.value)
