@@ -25,7 +25,7 @@ export type NewWorker = Pick<WorkerRecord, 'id' | 'name' | 'host' | 'pid' | 'tas
 export type Eviction = 'evicted' | 'kept' | 'locked'
 
 /**
- * `gone`: another worker considered this one dead and deleted its row; `locked`: another transaction has locked the row.
+ * `gone`: another worker considered this one dead and deleted its row; `locked`: a transaction has locked the row.
  */
 export type Heartbeat = 'written' | 'gone' | 'locked'
 

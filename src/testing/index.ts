@@ -135,7 +135,7 @@ export class TestKalends {
     }
   }
 
-  /** Runs a step, then moves the clock to the next due time, unless that is after `end`. @returns whether it did either */
+  /** Runs a step, then moves the clock to the next due time up to `end`. @returns whether either did anything */
   async #toNext(end: Date): Promise<boolean> {
     const { acted, next } = await this.#step()
     if (next === null || next > end) return acted

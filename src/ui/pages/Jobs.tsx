@@ -36,7 +36,7 @@ const LABELS: Readonly<Record<string, string>> = {
 
 /** Callers with a scope cannot search these fields, because the values are partly hidden from them. */
 const isAllowed = (name: string) => !isScoped.value || (name !== 'error' && name !== 'worker')
-/** Only one of these fields can be searched at a time, because each needs its own index or search. */
+/** The fields for the search box, which searches only one of them at a time. */
 const searchedFields = () => (['id', 'error', 'args'] as const).filter(isAllowed)
 
 const columns: readonly Column<ListedJob>[] = [
