@@ -1,6 +1,6 @@
 /**
- * Breaks the product on purpose, to prove that the harness detects faults. Each break removes one protection, together
- * with other protections that would hide the fault. Some breaks also add a pause that makes a race more likely. With
+ * Breaks the product on purpose, to prove that the harness detects bugs. Each break removes one protection, together
+ * with other protections that would hide the bug. Some breaks also add a pause that makes a race more likely. With
  * the protection in place, the pause alone does no harm.
  */
 import { fileURLToPath } from 'node:url'
@@ -100,7 +100,7 @@ export const BREAKS: readonly Break[] = [
       },
     ],
     sql: [
-      // Statements name the primary key, so the table keeps one, but it no longer makes ids unique.
+      // Statements refer to the primary key, so the table keeps one, but it no longer makes ids unique.
       'ALTER TABLE job DROP INDEX job_occurrence, DROP INDEX job_open, DROP PRIMARY KEY, ADD COLUMN copy BIGINT NOT NULL AUTO_INCREMENT, ADD PRIMARY KEY (id, copy), ADD KEY job_copy (copy), ADD INDEX job_occurrence (periodic_task_id, slot), ADD INDEX job_open (open_key, open_turn)',
     ],
     faults: [],

@@ -29,7 +29,7 @@ export interface Store {
     /** Requires up-to-date tables. */
     inspect(): Promise<DoctorInput>
   }
-  /** How long the longest-waiting piece of work has waited for a connection, or 0 if nothing waits. */
+  /** How long the longest-waiting piece of work has been waiting for a connection, or 0 if nothing is waiting. */
   longestWaitMs(): number
   /**
    * How many times the connections have moved to another server (after a failover or a promotion) or the server has
@@ -66,7 +66,7 @@ export interface RetentionStore {
   prune(retention: Retention, limit: number): Promise<number>
 }
 
-/** Reads and writes freezes, which people may also write in SQL. */
+/** Reads and writes freezes, which can also be added, changed and deleted with SQL. */
 export interface FreezeStore {
   /** @returns null when the freeze would already have ended */
   add(freeze: NewFreeze): Promise<Freeze | null>

@@ -5,13 +5,13 @@ export interface WorkerRecord extends Omit<Values<typeof WORKER_COLUMNS>, 'tasks
   /** `name/incarnation`, new at each start, because the id is a fencing token and the name is not. */
   readonly id: string
   readonly tasks: readonly string[]
-  /** The declared sets in the worker's code, from name to hash. */
+  /** The hash of each set that the worker's code declares, by name. */
   readonly sets: Readonly<Record<string, string>>
 }
 
 export interface WorkerList {
   readonly workers: readonly WorkerRecord[]
-  /** The lowest version of Kalends that may use the tables; null means any, or that there are no workers. */
+  /** The lowest version of Kalends that may use the tables; null if any may, or if there are no workers. */
   readonly lowestVersion: string | null
 }
 
@@ -24,7 +24,9 @@ export type NewWorker = Pick<WorkerRecord, 'id' | 'name' | 'host' | 'pid' | 'tas
  */
 export type Eviction = 'evicted' | 'kept' | 'locked'
 
-/** `gone`: another worker considered this one dead; `locked`: another transaction has locked the row. */
+/**
+ * `gone`: another worker considered this one dead and deleted its row; `locked`: a transaction has locked the row.
+ */
 export type Heartbeat = 'written' | 'gone' | 'locked'
 
 export interface WorkerStore {

@@ -1,4 +1,4 @@
-/** The metrics of one Kalends. The caller passes prom-client, because it is an optional package. */
+/** The metrics of a Kalends instance. The caller passes prom-client, because it is an optional package. */
 import type * as PromClient from 'prom-client'
 import type { Kalends } from '../index.ts'
 

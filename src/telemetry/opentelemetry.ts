@@ -13,7 +13,7 @@ export interface TracingOptions {
   readonly provider?: TracerProvider | undefined
 }
 
-/** Middleware for the option `middleware` of `Kalends.open`. */
+/** Middleware for the `middleware` option of `Kalends.open`. */
 export function tracing(options: TracingOptions = {}): Middleware {
   const tracer = (options.provider ?? trace.getTracerProvider()).getTracer('kalends')
   return (job, run) => {
@@ -44,7 +44,7 @@ export function tracing(options: TracingOptions = {}): Middleware {
   }
 }
 
-/** This also handles errors whose properties cannot be read. */
+/** Records an error, even if its properties cannot be read. */
 function record(span: Span, error: unknown): void {
   try {
     span.recordException(isA(error, Error) ? error : messageOf(error))

@@ -1,5 +1,5 @@
 /**
- * `kalends/prometheus`: adds the metrics of one Kalends to a prom-client registry that the application serves.
+ * `kalends/prometheus`: adds the metrics of a Kalends instance to a prom-client registry that the application serves.
  *
  * @module
  */

@@ -27,13 +27,13 @@ export interface TestOptions extends Omit<KalendsOptions, (typeof OWN)[number]> 
   /** The initial time of the clock; default 2026-01-01T00:00Z. */
   readonly now?: Date | string | undefined
   /**
-   * A SQLite file, `sqlite:./file.db`, instead of a database in memory. A second test application can open the same
-   * file later, to simulate a restart, downtime or an upgrade.
+   * A SQLite file, such as `sqlite:./file.db`, instead of an in-memory database. A second test application can open the
+   * same file later, to simulate a restart, downtime or an upgrade.
    */
   readonly database?: string | undefined
 }
 
-/** Sets up handlers and declarations. `kalends start` accepts the same modules. */
+/** Sets up handlers and declarations. The modules of `kalends start` have such a function as their default export. */
 export type Setup = (kalends: Kalends) => unknown
 
 type Step = Awaited<ReturnType<Kalends['startByHand']>>
@@ -44,7 +44,7 @@ const OPTIONS = [...OPEN_OPTIONS.filter((name) => !OWN.some((own) => own === nam
 const MAX_ROUNDS = 10_000
 
 /**
- * Opens Kalends and sets it up, on a new database in memory unless `database` names a file.
+ * Opens Kalends and sets it up, on a new in-memory database unless `database` names a file.
  *
  * @throws DeclarationError with all problems of the declared schedules
  */
@@ -63,7 +63,7 @@ export async function open(setup: Setup, options: TestOptions = {}): Promise<Tes
   }
 }
 
-/** A Kalends on a clock that the test controls. Nothing runs between calls. */
+/** A Kalends instance on a clock that the test controls. Nothing runs between calls. */
 export class TestKalends {
   readonly kalends: Kalends
   readonly #clock: { now: Date }
@@ -93,7 +93,7 @@ export class TestKalends {
   /**
    * Moves the clock forward, and does all work when it becomes due.
    *
-   * @param by  a time span such as `1d`, milliseconds, or the instant to move to
+   * @param by  a time span such as `1d`, a number of milliseconds, or the instant to move to
    */
   async advance(by: string | number | Date): Promise<void> {
     const end = by instanceof Date ? new Date(by) : new Date(this.#clock.now.getTime() + timeSpan(by))

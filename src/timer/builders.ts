@@ -5,7 +5,7 @@ import { checkedZone, timer } from './timer.ts'
 
 /** The zone of the built timer. */
 export interface BuilderOptions {
-  /** An IANA name, or 'local'. By default, the timer names no zone, so the application's zone applies, else UTC. */
+  /** An IANA name, or 'local'. By default, the timer names no zone, so the application's zone applies, or else UTC. */
   readonly zone?: string | undefined
 }
 
@@ -44,17 +44,17 @@ export function every(
   })
 }
 
-/** Every hour at a minute, 0 to 59. @throws InvalidInputError */
+/** Every hour at the given minute, 0 to 59. @throws InvalidInputError */
 export function hourly(minute = 0, options: BuilderOptions = {}): string {
   return zoned(`*-*-* *:${whole('minute', minute, 0, 59)}`, options)
 }
 
-/** Every day at a time, such as `03:00` or `03:00:30`. @throws InvalidInputError */
+/** Every day at the given time, such as `03:00` or `03:00:30`. @throws InvalidInputError */
 export function daily(time: string, options: BuilderOptions = {}): string {
   return zoned(`*-*-* ${clock(time)}`, options)
 }
 
-/** On given days of the week, at a time. @throws InvalidInputError */
+/** On the given days of the week, at the given time. @throws InvalidInputError */
 export function weekly(days: readonly Weekday[], time: string, options: BuilderOptions = {}): string {
   if (!Array.isArray(days) || days.length === 0)
     throw new InvalidInputError('days', 'must have at least one day')
@@ -64,7 +64,7 @@ export function weekly(days: readonly Weekday[], time: string, options: BuilderO
   return zoned(`${days.join(',')} *-*-* ${clock(time)}`, options)
 }
 
-/** On a day of the month, 1 to 31, at a time; months without that day are skipped. @throws InvalidInputError */
+/** On the given day of the month, 1 to 31, at the given time; skips months without it. @throws InvalidInputError */
 export function monthly(day: number, time: string, options: BuilderOptions = {}): string {
   return zoned(`*-*-${whole('day', day, 1, 31)} ${clock(time)}`, options)
 }

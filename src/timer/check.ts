@@ -19,10 +19,10 @@ export interface TimerError {
   readonly hint: string | null
 }
 
-/** An elapse, in UTC and on the clock of the timer's zone. */
+/** An elapse, in UTC and in the local time of the timer's zone. */
 export interface CheckedElapse {
   readonly at: Date
-  /** The elapse on the clock of the timer's zone, with its offset: `Fri 2026-03-27 09:00:00 +01:00`. */
+  /** The elapse in the local time of the timer's zone, with the offset: `Fri 2026-03-27 09:00:00 +01:00`. */
   readonly local: string
 }
 
@@ -50,7 +50,7 @@ export interface CheckOptions {
   readonly after?: Date | undefined
   /** The number of elapses to list; default 5. */
   readonly limit?: number | undefined
-  /** The start of the slots of `every`; default `after`. */
+  /** The time from which the slots of `every` are counted; default `after`. */
   readonly anchor?: Date | undefined
 }
 

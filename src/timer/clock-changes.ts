@@ -38,10 +38,10 @@ export function clockChanges(zone: string, after: Date): ClockChange[] {
 /**
  * Describes the effect of a clock change on a timer; null if the change has no noticeable effect.
  *
- * Comparing the timer with the same timer on a clock that never changes shows which of its times are skipped or
+ * Comparing the timer with the same timer in a zone without clock changes shows which of its times are skipped or
  * repeated.
  *
- * @param after  a timer with no elapse after this time gets no warning about repeated times
+ * @param after  a calendar event that does not elapse after this time gets no warning about repeated times
  */
 export function clockWarning(of: Timer, { at, shiftMs, wall }: ClockChange, after: Date): string | null {
   if (of.kind !== 'calendar' && of.kind !== 'cron') return null
@@ -52,7 +52,7 @@ export function clockWarning(of: Timer, { at, shiftMs, wall }: ClockChange, afte
   const [first] = affected
   const last = affected.at(-1)
   if (first === undefined || last === undefined) return null
-  // When the clock goes back past midnight, the previous day ends at 24:00.
+  // If the clock is set back at midnight, that midnight is shown as 24:00 of the previous day.
   const shown =
     shiftMs < 0 && wall.getUTCHours() + wall.getUTCMinutes() === 0 ? '24:00' : clockText(wall, from)
   const change = `from ${shown} to ${clockText(shifted, from)}`
@@ -64,7 +64,7 @@ export function clockWarning(of: Timer, { at, shiftMs, wall }: ClockChange, afte
   }
   const later = times.next(last)
   const rest = later === null ? Infinity : later.getTime() - last.getTime()
-  // Whether the times before and after the change are at least as far apart as usual.
+  // Whether the last time before the change and the first one after it are at least as far apart as usual.
   const regular = first.getTime() - shiftMs - last.getTime() >= rest
   if (of.kind === 'cron') return regular ? null : `${set}: the timer elapses ${named(affected)} both times.`
   if (of.next(after) === null) return null

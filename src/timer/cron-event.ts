@@ -108,7 +108,7 @@ export function eventOf(words: readonly string[]): string | null {
   return `${weekday}${date}${time}`
 }
 
-/** The expression in five POSIX fields, with lists instead of steps and numbers instead of names. */
+/** The expression as five POSIX fields, with lists for steps and numbers for names; null if that is not possible. */
 function posixOf(fields: NonNullable<ReturnType<typeof fieldsOf>>): string | null {
   const { seconds, minute, hour, day, month, weekday, years } = fields
   if (seconds !== '0' || years !== '*') return null
@@ -189,7 +189,7 @@ function readRange(item: string, { low, high, names }: CronField): Range | null 
   const first = from === '*' ? low : value(from)
   const last = from === '*' ? high : to !== undefined ? value(to) : by === undefined ? first : high
   const inside = [first, last].every((number) => Number.isInteger(number) && number >= low && number <= high)
-  // A longer step would be misleading, because */90 means every hour.
+  // A longer step would be misleading: as minutes, */90 means every hour, not every 90 minutes.
   return inside && step >= 1 && step <= high - low + 1 ? { first, last, step } : null
 }
 

@@ -11,7 +11,8 @@
  * - Next to a restricted weekday, a `*` with a step as the day of the month excludes days in daemons, where both must
  *   match, but adds days in most libraries, where one match is enough. The same applies to a `*` with a step as the
  *   weekday.
- * - Six fields begin with seconds or end with years. Next to `?`, weekdays often count from 1.
+ * - Six fields begin with seconds in some programs, and end with years in others. Next to `?`, weekdays often count
+ *   from 1.
  *
  * `cron! <expression>` accepts only POSIX syntax: numbers, lists and ranges.
  */
@@ -43,7 +44,7 @@ const NO_WORD: Word = { text: '', at: 0 }
 
 type Refuse = (field: string, word: Word, problem: string) => never
 
-/** `crontab` is `cron` as daemons read it, where both days must match if one of them starts with a star. */
+/** `crontab` is `cron` as daemons read it: if the day of the month or the weekday begins with *, both must match. */
 type Dialect = 'cron' | 'cron!' | 'crontab'
 
 interface Expression {
@@ -107,8 +108,8 @@ export function expression(text: string, dialect: Dialect): Expression {
       fields: `${either.join(' ')}${suffix}`,
     })
   }
-  // If both are restricted, one match is enough. This is the only rule of cron that no single calendar event can
-  // express.
+  // If the day of the month and the weekday are both restricted, one match is enough. This is the only rule of cron
+  // that no single calendar event can express.
   const single = star || day === '*' || weekday === '*'
   const events = (single ? [fields] : [onWeekday, onDate]).map(eventOf).filter((event) => event !== null)
   if (events.every((event) => elapsing(event) === null)) {

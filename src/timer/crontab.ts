@@ -8,7 +8,7 @@ import { timer, withZone } from './timer.ts'
  * do not repeat runs when clocks are set back; or `cron …` if no single event is enough.
  *
  * @param zone  the zone whose clock the daemon follows; default UTC
- * @throws CronSyntaxError when the daemons would also reject the text, when they disagree about its meaning, or when it
+ * @throws CronSyntaxError when the daemons would reject the text, when they disagree about its meaning, or when it
  *   never elapses
  */
 export function fromCrontab(text: string, zone = 'UTC'): string {
@@ -20,7 +20,7 @@ export function fromCrontab(text: string, zone = 'UTC'): string {
   return fields.endsWith(' * * * *') && hasWholeHours(own) ? normal : withZone(normal, own)
 }
 
-/** Whether the zone's clock shows the same minutes as UTC, both in summer and in winter, during these decades. */
+/** Whether the zone's clock shows the same minutes as UTC, both in summer and in winter, from 2025 to 2045. */
 function hasWholeHours(zone: string): boolean {
   const hourly = timer(withZone('hourly', zone))
   for (let year = 2025; year <= 2045; year += 1) {

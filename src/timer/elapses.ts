@@ -6,7 +6,7 @@ export interface Elapses {
   previous(at: Date): Date | null
 }
 
-/** Without a schedule, the slots of `every` count from 1970; see `elapsesWithin` for the slots of a schedule. */
+/** Without a schedule, the slots of `every` are counted from 1970; see `elapsesWithin` for the slots of a schedule. */
 export interface Timer extends Elapses {
   readonly kind: 'calendar' | 'cron' | 'every' | 'after-finish'
   /** The normal form. */
@@ -15,7 +15,7 @@ export interface Timer extends Elapses {
   readonly zone: string
   /** The span in milliseconds for `every …`, otherwise null. */
   readonly spanMs: number | null
-  /** For one schedule. @param anchor  the creation time of the schedule, from which the slots of `every` count */
+  /** The elapses for one schedule. @param anchor  its creation time, from which the slots of `every` are counted */
   elapses(anchor: Date): Elapses
 }
 

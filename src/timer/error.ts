@@ -31,7 +31,7 @@ export interface CronProblem {
   readonly problem: string
   /** The calendar event with the same meaning, or null if there is none. */
   readonly calendarEvent: string | null
-  /** Five fields to write instead, if no single calendar event is equivalent, or if a match of either day is enough. */
+  /** Five fields to write instead, if no single calendar event is equivalent, or if programs disagree. */
   readonly fields: string | null
 }
 

@@ -49,7 +49,7 @@ function positiveSpan(text: string): number {
   return spanMs
 }
 
-/** The text as written, with single blanks; a plain number of seconds gets its unit. */
+/** The text as written, with single spaces; a plain number of seconds gets its unit. */
 function normal(text: string, spanMs: number): string {
   const written = text.trim().replaceAll(/\s+/gu, ' ')
   return /^[\d. ]+$/u.test(written) ? spanText(spanMs) : written

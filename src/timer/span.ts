@@ -65,7 +65,7 @@ function shortened(text: string): string {
   return text.length > 40 ? `${text.slice(0, 37)}...` : text
 }
 
-/** The first unit in a time span that varies in length (months and years), or null if there is none. */
+/** The first unit of varying length (months or years) in a time span, or null if there is none. */
 export function varyingUnit(text: string): string | null {
   return /\d\s*(months?|M|years?|y)(?![a-zA-Z])/u.exec(text)?.[1] ?? null
 }

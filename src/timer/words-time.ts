@@ -38,7 +38,7 @@ function expanded(items: Items): Values {
   return isSingle || isWhole ? values(items, 59, SECOND) : null
 }
 
-/** The step in seconds, if it divides the whole minute evenly. */
+/** The step in seconds if the items divide the whole minute evenly, otherwise null. */
 function evenSeconds(items: Items): number | null {
   if (isEverySecond(items)) return 1
   const [item, another] = items ?? []
@@ -115,7 +115,7 @@ function clockTime(hour: number, minute: number): string {
   return `${two(hour)}:${two(minute)}`
 }
 
-/** The step of values that start at 0 and divide the whole range evenly. */
+/** The step of the values if they start at 0 and divide the whole range evenly, otherwise null. */
 function evenSteps(of: readonly number[], whole: number): number | null {
   const step = whole / of.length
   return of.length > 1 && of.every((value, index) => value === index * step) ? step : null

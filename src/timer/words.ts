@@ -21,7 +21,7 @@ export function inWords(timer: Timer): string {
       if (first === undefined) return timer.text
       // If there are two events, one for the day of the week and one for the day of the month, they have the same time.
       const on = [first.on, ...(second === undefined ? [] : [second.on])]
-      // If one event happens every day, it includes the other.
+      // If one event elapses every day, it includes the other.
       return sentence({ ...first, on: on.includes('') ? '' : on.join(', and ') }, timer.zone)
     }
     case 'calendar':

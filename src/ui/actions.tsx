@@ -160,7 +160,7 @@ export function actOnMatching(
     for (let more = yes; more; ) {
       const answer = await contentOf(api.POST(path, { body: { filter } }))
       reportJobs(label, matched, answer)
-      // Jobs that were refused or asked to stop would match again each time.
+      // Jobs that the server refused to change, or only asked to stop, would match again each time.
       const isProgress = answer.changed.length > 0 && answer.refused.length === 0
       more = answer.more && filter.state !== 'running' && isProgress
     }

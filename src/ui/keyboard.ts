@@ -51,7 +51,7 @@ export function startKeyboard(): void {
   })
 }
 
-/** Focuses the link of the next row, so that Enter opens it. */
+/** Focuses the link of the next or previous row, so that Enter opens it. */
 function step(by: 1 | -1): void {
   const links = [...document.querySelectorAll<HTMLElement>('main .row-link')]
   const row = document.activeElement?.closest('tr, li')

@@ -6,7 +6,7 @@ const address = signal(location.href)
 
 const url = computed(() => new URL(address.value))
 
-/** The decoded segments of the path: `['schedules', 'nightly']`; empty on the first page. */
+/** The decoded segments of the path: `['schedules', 'nightly']`; empty on the overview page. */
 export const segments = computed<readonly string[]>(() =>
   url.value.pathname
     .slice(base.pathname.length)
@@ -73,7 +73,7 @@ function decoded(segment: string): string {
   }
 }
 
-/** `g` followed by the key opens the page. */
+/** `g` followed by the first letter of a name opens that page. */
 const NAMES = ['overview', 'schedules', 'calendar', 'jobs', 'workers'] as const
 
 export const PLACES = NAMES.map((name) => ({

@@ -20,7 +20,7 @@ export function signIn(value: string): void {
   signInNeeded.value = false
 }
 
-/** If a link is opened in a tab that already shows the page, only the part after # changes. */
+/** If a sign-in link is opened in a tab that already shows the page, only the part after # changes. */
 export function startSignInLinks(): void {
   addEventListener('hashchange', () => {
     if (signInByLink()) location.reload()

@@ -8,7 +8,7 @@ const MAX_OF_ONE = 20_000
 const MAX = 300_000
 const STEPS_PER_PAUSE = 200
 
-/** Planned and finished runs of one hour. */
+/** Planned and finished runs in one hour. */
 export interface HourLoad {
   /** The start of the hour. */
   readonly hour: Date
@@ -18,7 +18,7 @@ export interface HourLoad {
   readonly ended: Readonly<Record<string, number>>
 }
 
-/** Planned and finished runs of some hours. */
+/** Planned and finished runs per hour. */
 export interface Load {
   readonly from: Date
   readonly to: Date

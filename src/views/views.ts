@@ -93,12 +93,12 @@ export class Views {
     return { items: [...groups.values()].toSorted((one, other) => other.jobs - one.jobs), complete }
   }
 
-  /** The distinct tasks of schedules, in order; at most one thousand. */
+  /** The distinct tasks of schedules, sorted; at most one thousand. */
   tasks(): Promise<string[]> {
     return this.#store.tasks(MAX_TASKS)
   }
 
-  /** Planned and past runs of each hour. */
+  /** Planned and finished runs per hour. */
   async load(query: LoadQuery): Promise<Load> {
     const from = new Date(
       Math.floor((checkedInstant('from', query.from)?.getTime() ?? 0) / MINUTE_MS) * MINUTE_MS,
@@ -155,7 +155,7 @@ export class Views {
     return { items, complete: isAll && isComplete }
   }
 
-  /** Tokens that change when a table changes, even if the change is made in SQL. */
+  /** Tokens that change when a table changes, even if the change is made with SQL. */
   changeTokens(): Promise<ChangeTokens> {
     return this.#store.changeTokens()
   }

@@ -15,8 +15,8 @@ interface CutOffOptions {
 }
 
 /**
- * Notices when this worker is cut off from the database, because other workers may then evict it without its knowledge.
- * It uses a timer, because the heartbeat itself may be waiting for a response.
+ * Detects that this worker is cut off from the database: other workers may then evict it without its knowledge. Uses a
+ * timer, because the heartbeat itself may be waiting for a response.
  */
 export class CutOff {
   readonly #options: CutOffOptions

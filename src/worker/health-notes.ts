@@ -64,7 +64,7 @@ export interface Vitals {
   readonly lockedWorkers: readonly string[]
   /** Schedules whose slots are further in the future than their timers can explain. */
   readonly slotsInFuture: readonly string[]
-  /** How long the longest-waiting loop has waited for a connection, or 0 if none waits. */
+  /** How long the longest-waiting loop has been waiting for a connection, or 0 if none is waiting. */
   readonly connectionWaitMs: number
   readonly clock: ClockDifference | null
   readonly stall: Stall | null
@@ -74,8 +74,8 @@ export interface Vitals {
 }
 
 /**
- * The share of the lease that a heartbeat may take before other workers may evict this worker. A connection is closed
- * after a whole lease.
+ * The share of the lease that a heartbeat may take before other workers may evict this worker. A connection that does
+ * not respond is closed after a whole lease.
  */
 const STUCK_AFTER = 3 / 5
 /** How long a loop may wait for a connection: a fifth of the lease, within these limits. */

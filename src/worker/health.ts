@@ -3,18 +3,18 @@ import { type HealthNote, reasons, type Vitals, warnings } from './health-notes.
 
 /** A worker's assessment of its own health. */
 export interface Health {
-  /** Whether the worker does its work. Suitable for readiness checks. */
+  /** Whether the worker is doing its work. Suitable for readiness checks. */
   readonly ok: boolean
   /** Whether the worker can recover without a restart. Suitable for liveness checks. */
   readonly live: boolean
   /** The id of this worker; null while it may not take on work. */
   readonly worker: string | null
   readonly running: number
-  /** Runs that have ended, but whose outcome is not written yet. */
+  /** The number of runs that have ended, but whose outcome is not written yet. */
   readonly unwritten: number
   /** How many unwritten outcomes wait because another transaction has locked the row of the job or its schedule. */
   readonly locked: number
-  /** Runs whose outcome the database rejects. Their jobs stay `running` until the outcome is written. */
+  /** The number of runs whose outcome the database rejects. Their jobs stay `running` until the outcome is written. */
   readonly rejected: number
   /** How far this machine's clock is ahead of the database's clock, in ms; null if unknown. */
   readonly clockAheadMs: number | null

@@ -5,7 +5,7 @@
  * registers again under a new id.
  *
  * A worker that is cut off from the database does not learn that it was evicted. It therefore uses its own clock:
- * before other workers may evict it, it gives up its jobs, and takes on nothing until a heartbeat succeeds.
+ * before other workers may evict it, it gives up its jobs, and takes on no work until a heartbeat succeeds.
  *
  * A worker sends five heartbeats per lease, and is evicted after it has missed three. So the work of a dead worker
  * becomes free within one lease: one beat until the last heartbeat is seen, three missed beats, and one beat because
@@ -29,7 +29,7 @@ export interface MembershipOptions
   readonly workers: WorkerStore
   readonly name: string
   readonly tasks: () => readonly string[]
-  /** The declared sets in this code, from name to hash. */
+  /** The hash of each set that this code declares, by name. */
   readonly sets: Readonly<Record<string, string>>
   readonly version: string
   /** This worker was evicted, so other workers now own its jobs. */
@@ -85,7 +85,7 @@ export class Membership {
     })
   }
 
-  /** The id of this worker; null if its last heartbeat is too long ago, or its version can no longer use the tables. */
+  /** The id of this worker; null if its last heartbeat was too long ago, or its version cannot use the tables. */
   id(): string | null {
     const sinceMs = this.#sinceHeartbeatMs()
     if (this.#outdated !== null) return null

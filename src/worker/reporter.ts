@@ -11,7 +11,7 @@ export interface SubmittedEvent {
   readonly scheduleId: string
   readonly task: string
   readonly timer: string
-  /** The submitted jobs, oldest slot first. `missed` is the number of earlier slots that are not made up. */
+  /** The submitted jobs, oldest slot first. `missed` is the number of missed earlier slots that the run replaces. */
   readonly runs: readonly { readonly jobId: string; readonly slot: Date; readonly missed: number }[]
   /** Slots that did not become runs. `slot` is the newest of `count` slots with the same reason. */
   readonly skips: readonly { readonly slot: Date; readonly reason: SkipReason; readonly count: number }[]
@@ -26,9 +26,9 @@ export interface SettledEvent {
   readonly scheduleId: string | null
   /** The number of the attempt, starting at 1. */
   readonly attempt: number
-  /** The state of the job now. */
+  /** The resulting state of the job. */
   readonly state: FinalState | 'waiting'
-  /** The time until the next attempt in milliseconds, or null if the job does not wait. */
+  /** The time in milliseconds until the next attempt, or null if the job is not waiting. */
   readonly retryInMs: number | null
   /** Whether a stopping worker returned the job to the queue; if so, this attempt does not count. */
   readonly released: boolean
@@ -48,7 +48,7 @@ export interface KalendsEvents {
   /** An attempt of a job started in this process. */
   started: Job
   settled: SettledEvent
-  /** Another worker was found dead. This worker or another one takes over its work. */
+  /** Another worker was found to be dead. This worker or another one takes over its work. */
   workerLost: { readonly worker: string }
   /**
    * Other workers considered this worker dead, for example after a long stall. This worker continues under a new id.

@@ -15,7 +15,7 @@ export interface TakeOverOptions {
   readonly monotonicNow: () => number
   /** Null while this worker may not take on work. */
   readonly worker: () => string | null
-  /** Called when this worker's jobs are orphans, so it was evicted and has not noticed yet. */
+  /** Called when this worker's jobs are orphans, which means that it was evicted and has not noticed yet. */
   readonly onEvicted: () => void
   readonly onSettled: (result: Settled) => void
   readonly onRejected: (attempt: UnsettledAttempt, error: unknown) => void
@@ -35,7 +35,7 @@ const MAX_IN_FUTURE = 100
  * finds what interrupted take-overs have left; a full sweep also repairs rows after manual edits.
  */
 export class TakeOver {
-  /** Separate from the loop of the heartbeat, which must wait only for this worker's row. */
+  /** Separate from the heartbeat loop, which must wait only for this worker's row. */
   readonly loop: Loop
   readonly #options: TakeOverOptions
   #mayHaveOrphans = false
@@ -84,7 +84,7 @@ export class TakeOver {
     this.#beatsUntilSweep = beatsPerLease
     this.#sweepsUntilWhole -= 1
     const isWhole = this.#sweepsUntilWhole <= 0
-    // Both counters are set before the sweep, so that a failing sweep is not repeated in each beat and does not delay
+    // Both counters are set before the sweep, so that a failing sweep is not repeated on every beat and does not delay
     // other work.
     if (isWhole) this.#sweepsUntilWhole = LEASES_PER_WHOLE_SWEEP.slow
     const started = monotonicNow()

@@ -1,7 +1,7 @@
 /**
  * Polls the database once per poll interval for all parts of a worker. By default, an idle worker thus costs one
  * statement per second, or ten after other processes have submitted jobs. The watch also wakes when the next schedule
- * or job is due, by the clock of the database, and when this process writes.
+ * or job is due, by the database's clock, and when this process writes.
  */
 import { Loop } from '../loop.ts'
 import type { ClockDifference } from './health-notes.ts'
@@ -24,7 +24,7 @@ export interface WatchOptions {
 
 /** Time until the next poll while other processes submit jobs. */
 const BRISK_MS = 100
-/** How long the worker polls this often after it has found a job of another process. */
+/** How long the worker polls at this interval after it has found a job of another process. */
 const BRISK_FOR_MS = 10_000
 /** Time until the next poll if something is due that another worker may be processing. */
 const BUSY_MS = 250

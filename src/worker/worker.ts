@@ -73,7 +73,7 @@ export class Worker {
     })
   }
 
-  /** The options that parts share. A part's own options come after them. */
+  /** The options that the parts share. A part's own options follow, and override them. */
   #common() {
     return {
       ...this.#options,

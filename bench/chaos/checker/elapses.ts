@@ -11,7 +11,7 @@ export interface Course {
   readonly afterFinishMs: number | null
 }
 
-/** If the creation time was moved past the next run, slots also extend backwards from the creation time. */
+/** If the creation time was moved past the next run, slots are also counted backwards from the creation time. */
 function anchorOf(row: ScheduleRow, spanMs: number | null): number {
   const { created, nextRunAt } = row
   const isBefore = nextRunAt !== null && nextRunAt <= created && !isEdited(row)

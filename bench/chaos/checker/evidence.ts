@@ -11,7 +11,7 @@ export interface ScheduleEvidence {
   /** The row at the end; null if it was deleted. */
   readonly last: ScheduleRow | null
   readonly written: ScheduleEntry | null
-  /** Edits of its row, in order. */
+  /** Edits to its row, in order. */
   readonly edits: readonly EditEntry[]
   /** Every job that it has ever had, ordered by slot, including pruned and manually deleted jobs. */
   readonly jobs: readonly JobRow[]
@@ -24,7 +24,7 @@ export interface Evidence {
   readonly times: Times
   readonly schedules: readonly ScheduleEvidence[]
   readonly jobs: ReadonlyMap<string, JobRow>
-  /** Edits of rows in the table `job`, in order. */
+  /** Edits to rows in the table `job`, by job, in order. */
   readonly jobEdits: ReadonlyMap<string, readonly EditEntry[]>
   /** The lines of the handlers, by job, in the order they were written. */
   readonly runs: ReadonlyMap<string, readonly RunLine[]>

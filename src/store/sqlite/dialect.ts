@@ -65,13 +65,13 @@ export const sqliteDialect = (clock: (() => Date) | null): Dialect => ({
     return `UPDATE ${table} AS t SET ${list.join(', ')} FROM ${batch} AS b WHERE t.id = b.id`
   },
   prefersCase: false,
-  // SQLite writes the rows in any order, so each stage is a separate statement.
+  // SQLite may write the rows of a statement in any order, so each stage is a separate statement.
   updateStages: (rows) =>
     [...groupBy(rows, ({ stage }) => stage)]
       .toSorted(([one], [other]) => one - other)
       .map(([, ofStage]) => ofStage),
   turns(job, _claimIndex, { from, tasks, limit }) {
-    // SQLite has no loose scan, so this probes for the next group and task until it has found enough.
+    // SQLite has no loose index scan, so this probes for one group and task after another until it has enough.
     const next = (column: string) =>
       `(SELECT ${column} FROM ${job}
         WHERE ready = 1 AND (group_, claim_task) > (g, t)

@@ -6,7 +6,7 @@ function code(error: unknown): string {
     : ''
 }
 
-/** Whether another connection holds the lock. */
+/** Whether the error means that another connection holds the lock. */
 export function isBusy(error: unknown): boolean {
   return (
     code(error).startsWith('SQLITE_BUSY') ||

@@ -17,8 +17,8 @@ export function makePrivate(path: string): void {
 }
 
 /**
- * If the file of a connection is deleted, moved or replaced, the connection continues without an error, and other
- * processes do not see its writes.
+ * If the database file is deleted, moved or replaced while a connection is open, the connection continues without an
+ * error, but other processes do not see its writes.
  *
  * @returns a function that throws a StoreUnavailableError if this has happened
  */
@@ -54,7 +54,7 @@ function isSame(one: BigIntStats, other: BigIntStats): boolean {
   return one.ino === other.ino && one.dev === other.dev
 }
 
-/** The driver also accepts URIs for files, memory and servers. */
+/** The path of the database file; null for a database in memory, a server, or a `file:` URI with parameters. */
 function filePath(path: string): string | null {
   const file = path.replace(/^file:(?:\/\/)?/, '')
   return file === ':memory:' || /^\w{2,}:/.test(file) || (file !== path && file.includes('?')) ? null : file

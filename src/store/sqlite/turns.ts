@@ -2,17 +2,17 @@
  * Decides which use gets the single connection next. The loops come before the application's calls, and both come
  * before the API.
  *
- * The driver is synchronous, and continuations run as microtasks. Each turn therefore begins in a setImmediate, so that
- * timers, sockets and signals wait for at most one turn. The imported setImmediate also works in tests that replace the
- * global timers.
+ * The driver is synchronous, and continuations run as microtasks. The connection is therefore passed on in a
+ * setImmediate callback, so that timers, sockets and signals wait for at most one turn. The imported setImmediate also
+ * works in tests that replace the global timers.
  */
 import { setImmediate } from 'node:timers'
 import type { Use } from '../database.ts'
 
 const ORDER: readonly Use[] = ['loops', 'calls', 'api']
 /**
- * After this many turns that overtake another use, one overtaken use gets a turn. Neither a busy worker nor a flood of
- * requests may lock out the application.
+ * After this many consecutive turns that overtake another use, one overtaken use gets a turn. Neither a busy worker nor
+ * a flood of requests may lock out the application.
  */
 const MAX_OVERTAKING = 10
 
@@ -25,7 +25,7 @@ export class Turns {
   readonly #waiting: Readonly<Record<Use, Waiting[]>> = { loops: [], calls: [], api: [] }
   #isTaken = false
   #overtaking = 0
-  /** Overtaken uses get the reserved turns alternately. */
+  /** The use that got the last reserved turn: if two uses are overtaken, they alternate. */
   #lastReserved: Use | null = null
 
   async take<Result>(use: Use, work: () => Promise<Result>): Promise<Result> {

@@ -4,7 +4,7 @@ import type { paths, ProblemDetails } from './generated/api.ts'
 
 export class ApiError extends Error {
   readonly status: number
-  /** Empty if the response is not from the API, for example from a proxy. */
+  /** Empty if the response is not from the API but, for example, from a proxy. */
   readonly problem: Partial<ProblemDetails>
 
   constructor(status: number, problem: Partial<ProblemDetails>) {

@@ -1,4 +1,4 @@
-/** Reads server-sent events, which name topics to fetch again. Uses fetch, because EventSource cannot send a token. */
+/** Reads server-sent events, which name the topics to fetch again. Uses fetch: EventSource cannot send a token. */
 import { effect, signal } from '@preact/signals'
 import { createParser } from 'eventsource-parser'
 import { signInNeeded } from '../sign-in.ts'

@@ -23,7 +23,7 @@ const OFFLINE_RETRY_MS = 2000
 
 /**
  * @param params  if undefined, nothing is requested
- * @param topics  a change of one of these triggers another fetch
+ * @param topics  a change to any of these triggers another fetch
  * @param everyMs  the polling interval, for data that changes without a notification
  */
 export function useApi<Path extends ReadablePath>(

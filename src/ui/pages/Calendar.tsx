@@ -26,7 +26,7 @@ function askedDay(): string | undefined {
   return /^\d{4}-\d\d-\d\d$/.test(week) && asked(week) !== undefined ? week : undefined
 }
 
-/** The week of the day or hour in the address; otherwise this week. */
+/** The week that contains the day or hour in the address, or else this week. */
 function shownWeek() {
   const day = askedDay()
   const noon = day === undefined ? null : instantOf(`${day}T12:00`, zone.value)

@@ -36,7 +36,7 @@ const LABELS: Readonly<Record<string, string>> = {
 
 /** Callers with a scope cannot search these fields, because the values are partly hidden from them. */
 const isAllowed = (name: string) => !isScoped.value || (name !== 'error' && name !== 'worker')
-/** Only one of these fields can be searched at a time, because each needs its own index or search. */
+/** The fields for the search box, which searches only one of them at a time. */
 const searchedFields = () => (['id', 'error', 'args'] as const).filter(isAllowed)
 
 const columns: readonly Column<ListedJob>[] = [
@@ -142,7 +142,7 @@ function Filters() {
   )
 }
 
-/** An instant from the address, which anyone can edit. */
+/** Formats an instant from the address. Anyone can edit the address, so other text is returned unchanged. */
 function boundText(value: string): string {
   const at = new Date(value)
   return Number.isNaN(at.getTime()) ? value : exact(at, zone.value)

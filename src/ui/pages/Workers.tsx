@@ -10,7 +10,7 @@ import { count } from '../time/format.ts'
 
 type Worker = Workers['items'][number]
 
-/** The server does not report heartbeats as changes. */
+/** How often to fetch heartbeats: the server does not report them as changes. */
 const HEARTBEAT_MS = 5000
 
 const jobsOf = (worker: string) => link(['jobs'], { state: 'running', worker })

@@ -23,7 +23,7 @@ const OTHERS = { id: '', zone: '', firstRun: 'next', args: '{}' }
 export type Name = Exclude<(typeof FIELDS)[number]['name'], 'enabled'> | keyof typeof OTHERS
 export type Entries = Readonly<Record<Name, string>>
 
-/** The settings of the form; a schedule is paused and resumed with buttons. */
+/** The settings of the form, without `enabled`, because a schedule is paused and resumed with buttons. */
 const fields: readonly Field[] = FIELDS.filter(
   (field): field is Field & (typeof FIELDS)[number] => field.name !== 'enabled' && field.name !== 'args',
 )

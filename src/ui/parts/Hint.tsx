@@ -1,7 +1,7 @@
 import type { RenderableProps } from 'preact'
 import { Icon } from './Icon.tsx'
 
-/** With a role, screen readers announce it when it appears. */
+/** If the hint has a role, screen readers announce it when it appears. */
 export function Hint({ role, children }: RenderableProps<{ readonly role?: 'alert' | 'status' }>) {
   return (
     <p class="hint" role={role}>

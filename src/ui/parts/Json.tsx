@@ -15,7 +15,7 @@ export function Json({ value, label }: { readonly value: unknown; readonly label
 }
 
 export function Copy({ text, what }: { readonly text: string; readonly what: string }) {
-  // Browsers provide a clipboard only to pages that are loaded over https or from the same machine.
+  // Browsers provide the clipboard API only to pages loaded over HTTPS or from the same machine.
   if (!('clipboard' in navigator)) return null
   const copy = () => navigator.clipboard.writeText(text).then(() => toast(`${what} copied`))
   return <Button kind="link" label="Copy" aria-label={`Copy ${what}`} onClick={copy} />

@@ -36,7 +36,7 @@ export function Table<Row extends Identified>(props: TableProps<Row>) {
   const { label, query, rows, columns, selection, empty } = props
   const [isHeld, setHeld] = useState(false)
   const { shown, isGone, waiting, showAll } = useHeldRows(rows ?? [], query.key, isHeld)
-  // An element that is removed does not report that the pointer leaves it.
+  // When an element is removed, no event reports that the pointer has left it.
   const hasFrame = rows !== undefined && rows.length > 0
   useEffect(() => {
     if (!hasFrame) setHeld(false)

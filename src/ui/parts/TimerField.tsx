@@ -21,9 +21,9 @@ const RUN_TIMES = 10
 interface TimerFieldProps {
   readonly value: string
   readonly onChange: (value: string) => void
-  /** The zone of a timer that names none. */
+  /** The zone for a timer that does not name one. */
   readonly timerZone: string
-  /** The start of the slots of `every`. */
+  /** The time from which the slots of `every` are counted. */
   readonly anchor?: string | undefined
   /** The server's error message after submitting. */
   readonly refused?: string | undefined
@@ -115,7 +115,7 @@ function SyntaxErrorNote({ text, error, onUse }: SyntaxErrorNoteProps) {
   )
 }
 
-/** The text that a hint suggests, as a replacement for the whole text or for the marked part. */
+/** The text after applying a hint, which replaces all of it or the marked part; undefined if the hint suggests none. */
 function offeredBy(hint: string | null, before: string, after: string): string | undefined {
   const [, whole] = /^write ((?:(?!, ).)+)$/u.exec(hint ?? '') ?? []
   const [, token] = /^did you mean (\S+)\?$/u.exec(hint ?? '') ?? []

@@ -9,7 +9,7 @@ function title(at: Date, shown: string, own?: string): string {
   return zones.map((one) => `${exact(at, one)}${one === 'UTC' ? '' : ` ${one}`}`).join('\n')
 }
 
-/** Touch screens have no tooltips, so a tap on a time shows the exact time there. */
+/** Touch screens have no tooltips, so a tap on a time shows the exact time in a toast. */
 export function startTimes(): void {
   document.addEventListener('click', ({ target }) => {
     const time =

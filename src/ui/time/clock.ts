@@ -4,14 +4,14 @@ import { myZone } from './format.ts'
 
 const ZONE = 'kalends.zone'
 
-/** How far the server's clock is ahead of this one. */
+/** How far the server's clock is ahead of the browser's. */
 const skewMs = signal(0)
 const tick = signal(Date.now())
 
 /** Changes once a second, so a component that reads it is rendered each time. */
 export const now = computed(() => new Date(tick.value + skewMs.value))
 
-/** A small difference comes from the network, not the clock. */
+/** Ignores a small difference, which is due to the network, not the clock. */
 export function setServerTime(at: Date): void {
   const skew = at.getTime() - Date.now()
   skewMs.value = Math.abs(skew) < 2000 ? 0 : skew

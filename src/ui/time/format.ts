@@ -9,7 +9,7 @@ export const myZone = Intl.DateTimeFormat().resolvedOptions().timeZone || 'UTC'
 
 const MINUTES = "yyyy-MM-dd'T'HH:mm"
 
-/** The time that a clock in a zone shows. An unknown zone is treated as UTC. */
+/** The local time in a zone. An unknown zone is treated as UTC. */
 export function wall(at: Date, zone: string) {
   const shown = new TZDate(at, isZone(zone) ? zone : 'UTC')
   const offset = shown.toISOString().slice(-6)
@@ -38,9 +38,9 @@ export function counted(value: number, one: string, many = `${one}s`): string {
 }
 
 /**
- * The instant at which a clock in a zone shows a time such as `2026-03-27T09:00`. A repeated time means its first
- * occurrence. A skipped time is interpreted with the offset from before the change: 02:30 means 03:30. The result of
- * `TZDate` for such times depends on the browser's zone.
+ * The instant of a local time in a zone, such as `2026-03-27T09:00`. A repeated time means its first occurrence. A
+ * skipped time is interpreted with the offset from before the change: 02:30 means 03:30. `TZDate` is not used here,
+ * because its result for such times depends on the browser's zone.
  */
 export function instantOf(typed: string, zone: string): Date | null {
   const shown = Date.parse(`${typed}Z`)
@@ -49,7 +49,7 @@ export function instantOf(typed: string, zone: string): Date | null {
   return new Date(at)
 }
 
-/** The instants at which a clock in a zone shows a time, in order: none if it is skipped, two if it is repeated. */
+/** The instants of a local time in a zone, in order: none if it is skipped, two if it is repeated. */
 function instantsOf(shown: number, zone: string): number[] {
   const instants = [-DAY_MS, DAY_MS].map((days) => shown - offsetMs(shown + days, zone))
   return [...new Set(instants)].filter((at) => at + offsetMs(at, zone) === shown)
@@ -61,7 +61,7 @@ export function typedAt(at: Date, zone: string): string {
   return lightFormat(shown, shown.getSeconds() === 0 ? MINUTES : `${MINUTES}:ss`)
 }
 
-/** A note if the clock skips or repeats the typed time, else null. @param at  the instant that the typed time means */
+/** A note if a clock change skips or repeats the typed time, else null. @param at  the instant that the text means */
 export function changeNote(at: Date, typed: string, zone: string): string | null {
   const { time, offset } = wall(at, zone)
   if (typedAt(at, zone) !== typed) return `The clock skips this time: it means ${time.slice(0, 5)} ${offset}`

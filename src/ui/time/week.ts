@@ -1,4 +1,4 @@
-/** Weeks on the clock of a zone, from Monday to Monday. A week in which the clock changes does not have 168 hours. */
+/** Weeks in a zone's local time, from Monday to Monday. A week in which the clock changes does not have 168 hours. */
 import { tz } from '@date-fns/tz'
 import { addDays } from 'date-fns/addDays'
 import { addWeeks } from 'date-fns/addWeeks'

@@ -67,7 +67,7 @@ export function lostAfterFinish(
     const isNext = isFirst && begin.kind === 'at' && slot === begin.slot
     // After a skipped slot, the timer counts from that slot, or from the time at which the skip was noticed.
     const isAfterSkip = before?.job.state === 'skipped' && slot >= before.slot + spanMs
-    // After the clock went back, the next counted time is not after the last slot, so the slot is the time of planning.
+    // If the clock went back, the run's end plus a span is not after the last slot: the slot is the time of planning.
     const isOvertaken =
       before !== undefined && (course.next(before.job.finished ?? Number.NaN) ?? Infinity) <= before.slot
     const isSwept = handled.some(({ from, until }) => {
@@ -92,7 +92,7 @@ export function lostAfterFinish(
     )
       faults.push({
         rule: 'lost',
-        text: `not ${spanMs} ms after the end of a run; the last run before it ended at ${instantText(ends.findLast(({ at }) => at < slot)?.at ?? null)}: ${jobText(job)}`,
+        text: `not ${spanMs} ms after the end of a run; the previous run ended at ${instantText(ends.findLast(({ at }) => at < slot)?.at ?? null)}: ${jobText(job)}`,
         at: slot,
       })
   }
@@ -100,7 +100,7 @@ export function lostAfterFinish(
   const due = nextDue(segment, course, begin, window, ends)
   if (due === null) return faults
   const since = Math.max(times.dueSince(due, segment.endHost), segment.host)
-  // If a run is still active at the end, nothing is due before it ends.
+  // If a run is still active when the segment ends, nothing is due before the run ends.
   const isRunning = schedule.jobs.some(
     ({ submitted, finished, state }) =>
       state !== 'skipped' &&

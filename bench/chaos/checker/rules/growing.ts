@@ -5,7 +5,7 @@ import type { Violation } from '../verdict.ts'
 export function growing({ schedules, times }: Evidence): Violation[] {
   const violations: Violation[] = []
   for (const schedule of schedules) {
-    // After a manual change of the high-water mark, slots increase from there.
+    // After a manual change to the high-water mark, slots increase from the new mark.
     if (schedule.edits.some(({ before, row }) => before?.['last_slot'] !== row?.['last_slot'])) continue
     if (schedule.segments.some(({ mayGoBack }) => mayGoBack)) continue
     // Slots before the schedule's creation come from a clock that was set back by hours.
