@@ -71,8 +71,9 @@ export interface Reach {
 }
 
 /**
- * What a fault can affect: one worker, everything, or rows. With `rows`, the affected rows belong to schedules that are
- * exempt from other faults and from rules about time. With `single`, the fault reports which rows it affects.
+ * What a fault can affect: one worker, everything, rows, or a single locked row. With `rows`, the affected rows belong
+ * to schedules that are exempt from other faults and from rules about time. With `single`, the fault reports which rows
+ * it affects.
  */
 export type Scope = 'worker' | 'whole' | 'rows' | 'single'
 

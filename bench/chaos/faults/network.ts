@@ -13,7 +13,7 @@ const hurts = {
   cut: {
     does: (proxy) => {
       proxy.cut()
-      return 'its connections were closed and refused'
+      return 'connections were closed and refused'
     },
     forMs: (random) => random.int(1000, 5000),
   },
@@ -27,7 +27,7 @@ const hurts = {
   strand: {
     does: (proxy) => {
       proxy.strand()
-      return 'its connections became half-open; new ones worked'
+      return 'existing connections were half-open, and only new ones worked'
     },
     forMs: (random, { leaseMs }) => leaseMs + random.int(500, 2500),
   },

@@ -103,7 +103,7 @@ function standStill(
   }
 }
 
-/** A clean stop returns all work. If it took longer than this, operators would kill the process. */
+/** A clean stop releases all work. If it took longer than this, an operator would kill the process. */
 const ORDERLY_MS = 15_000
 
 const restart: Fault = {
