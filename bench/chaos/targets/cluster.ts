@@ -113,7 +113,7 @@ export function workerUrl({ url }: ClusterNode): string {
   return workerUrlOf(new URL(url).host)
 }
 
-/** Does not wait for a node that may be down. */
+/** Executes a statement without retries or a long wait, because the node may be down. */
 async function once(url: string, text: string): Promise<RowDataPacket[]> {
   const connection = await mysql.createConnection({ uri: url, connectTimeout: 1000 })
   connection.on('error', () => {})
