@@ -24,8 +24,8 @@ export interface Fault {
    */
   readonly scope: Scope
   /**
-   * Starts the fault, waits, ends it, and returns when everything is restored except what the workers must recover
-   * themselves. It must restore everything even if it throws.
+   * Starts the fault, waits, ends it, and returns when everything is restored, except for what the workers must
+   * recover by themselves. It must restore everything even if it throws.
    */
   run(ground: Ground, random: Random): Promise<FaultReport>
 }
@@ -109,7 +109,7 @@ export interface WayProxy {
   mend(): void
 }
 
-/** The worker processes. The number of places is fixed, and a place is never empty for long. */
+/** The worker processes, in a fixed number of places. A process that ends is soon replaced. */
 export interface Fleet {
   readonly members: readonly Member[]
   /**

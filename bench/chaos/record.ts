@@ -49,7 +49,7 @@ export interface EditEntry extends Stamped {
   readonly from: number
   readonly until: number
   /**
-   * For `periodic_task`: the schedule's job with the latest slot at that moment. Later skips may still be added to it.
+   * For `periodic_task`: the schedule's job with the latest slot before the edit. Later skips may still be added to it.
    */
   readonly newest?: RowText | null
   /** If this is more than 1, the transaction was retried, and an earlier attempt may have been committed unnoticed. */
@@ -88,7 +88,7 @@ export interface FaultEntry extends Stamped {
   readonly detail: string
   /** An unwanted consequence, such as a server that did not restart. */
   readonly trouble: string | null
-  /** Whether health() reported it while it lasted; null if health() cannot detect this kind of fault. */
+  /** Whether health() reported it; null if health() cannot detect this kind of fault, or if no worker responded. */
   readonly seen: boolean | null
   readonly scope: Scope
   /** If absent, the reach is unknown, so the fault excuses everything. */

@@ -21,7 +21,7 @@ export interface Play {
 export interface ScriptOptions {
   readonly seed: number
   readonly faults: readonly Fault[]
-  /** The length of the run. */
+  /** The time available for bursts and quiet periods. */
   readonly totalMs: number
   /** The number of faults. */
   readonly count: number
@@ -37,7 +37,7 @@ export interface Script {
   readonly bursts: readonly number[]
 }
 
-/** Long enough for faults to overlap, short enough for many pauses. */
+/** Long enough for faults to overlap, short enough for many quiet periods. */
 const BURST_MS = 18_000
 /** How many random positions to try before the fault is appended to the burst. */
 const TRIES = 30

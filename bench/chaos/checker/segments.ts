@@ -33,13 +33,13 @@ export interface Segment {
   readonly endFrom: number
   readonly endUntil: number
   readonly endHost: number
-  /** No edit followed, so the segment ends with the run. */
+  /** Whether no edit followed, so that the segment ends with the run. */
   readonly isLast: boolean
-  /** The planner may have set last_slot back, because the clock was ahead at the previous planning. */
+  /** Whether the planner may have set last_slot back, because the clock was ahead at the previous planning. */
   readonly mayGoBack: boolean
   /**
-   * An edit at one of its ends may have taken effect twice, a slot may belong to this segment or to another, or the
-   * planner may have dropped slots because the clock had been ahead.
+   * Whether its slots are uncertain: an edit at one of its ends may have taken effect twice, a slot may belong to
+   * another segment, or the planner may have dropped slots because the clock had been ahead.
    */
   isUncertain: boolean
   readonly pieces: Piece[]

@@ -122,7 +122,7 @@ export function clusterFaults(
           await Promise.all(cutOff.map((node) => node.isolate(false)))
           back = await inStep()
         }
-        const detail = `all three nodes isolated for ${ms} ms, ${one?.name ?? 'no node'} only because the others were; ${back}`
+        const detail = `all three nodes isolated for ${ms} ms (${one?.name ?? 'no node'} only because the others were); ${back}`
         return withSeen({ hit: 'all nodes', detail }, seen)
       },
     },

@@ -35,7 +35,7 @@ const LOCKABLE = {
 type What = keyof typeof LOCKABLE
 
 const LOOK_FOR_MS = 1000
-/** Marks on schedules last only moments. */
+/** Marks on schedules last only moments, so finding one may take longer. */
 const LOOK_FOR_MARK_MS = 4000
 const AT_ONCE = 5
 /**
@@ -83,8 +83,8 @@ function heldOfKilled(admin: Admin, what: What, leaseMs: number): Fault {
     scope: 'single',
     run: (ground, random) =>
       withMember(ground, random, async (member) => {
-        // Other workers evict the dead worker only after three fifths of a lease, so an eviction that waits for the
-        // lock stalls a worker only after that time.
+        // Other workers evict the dead worker only after three fifths of a lease. Only then can waiting for the lock
+        // stall them, so it is held for much longer.
         const ms = random.int(3 * leaseMs, 4 * leaseMs)
         const isBackAtOnce = random.chance(0.5)
         const report = await admin.rolledBack(async (connection) => {

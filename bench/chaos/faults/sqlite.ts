@@ -33,7 +33,7 @@ export function sqliteFaults(file: SqliteFile): Fault[] {
       const detail = `a read of ${first} jobs stayed open for ${ms} ms`
       return first === second
         ? { detail }
-        : { detail, trouble: `its snapshot changed from ${first} to ${second}` }
+        : { detail, trouble: `its snapshot changed from ${first} to ${second} jobs` }
     }),
     beside(file, 'sqlite.checkpoint', 3, 3000, async (other, _ground, random) => {
       const mode = random.pick(['PASSIVE', 'FULL', 'RESTART', 'TRUNCATE'])

@@ -41,7 +41,7 @@ function kill(name: string, weight: number, awayMs: (random: Random) => number, 
         await ground.pause(away)
         const startMs = await timed(member.start())
         return {
-          detail: `kill -9, restarted ${away === 0 ? 'at once' : `after ${away} ms`} in ${startMs} ms`,
+          detail: `kill -9, restarted ${away === 0 ? 'at once' : `after ${away} ms`}, ready ${startMs} ms later`,
         }
       }),
   }

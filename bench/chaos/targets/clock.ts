@@ -3,8 +3,8 @@
  *
  * Every process reads the offset from a file whenever it reads the clock, so all clocks jump at the same moment. The
  * monotonic clock, which servers and workers use for waits, does not change. Observed on MariaDB 10.11 and MySQL 9.7:
- * lock waits, SLEEP and GET_LOCK have the correct length while the clock jumps by an hour, milliseconds are preserved,
- * and 5,000 updates take 1.1 s.
+ * lock waits, SLEEP and GET_LOCK have the correct length while the clock jumps by an hour, times have millisecond
+ * precision, and 5,000 updates take 1.1 s.
  */
 import { copyFile, readdir, rm } from 'node:fs/promises'
 import { existsSync, renameSync, writeFileSync } from 'node:fs'

@@ -36,7 +36,7 @@ export interface ClusterParts {
   readonly grants: readonly string[]
   /** A proxy in front of the nodes, such as `127.0.0.1:3306`. Every second worker uses only this proxy. */
   readonly front?: string
-  /** The administrator that holds locks on the tables. */
+  /** The administrator that faults use to lock rows and tables. */
   readonly lockAdmin: Admin
   /** Whether tables can be locked. */
   readonly locksTables: boolean

@@ -17,7 +17,7 @@ export interface Gap {
   /** By the harness's clock. */
   readonly from: number
   readonly until: number
-  /** The latest allowed end of the gap; it is later if a fault affected the worker in the meantime. */
+  /** The latest allowed end of the gap, which is later if a fault affected the worker during the gap. */
   readonly deadline: number
   /** Whether no fault affected the worker. */
   readonly isUnaffected: boolean
