@@ -1,6 +1,6 @@
 /**
- * Divides the history of a schedule into segments between edits, during which only Kalends changes the schedule, and
- * assigns the decided slots to these segments.
+ * Divides the history of a schedule at its edits into segments, in which only Kalends changes the schedule, and assigns
+ * the decided slots to these segments.
  *
  * Deciding a slot and editing the schedule both lock the schedule's row. So the row that an edit found shows exactly
  * which slots were decided before: those up to its last_slot. Times are compared only if last_slot was set manually.

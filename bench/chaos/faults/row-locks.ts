@@ -84,7 +84,7 @@ function heldOfKilled(admin: Admin, what: What, leaseMs: number): Fault {
     run: (ground, random) =>
       withMember(ground, random, async (member) => {
         // Other workers evict the dead worker only after three fifths of a lease. Only then can waiting for the lock
-        // stall them, so it is held for much longer.
+        // stall them, so the lock is held for much longer.
         const ms = random.int(3 * leaseMs, 4 * leaseMs)
         const isBackAtOnce = random.chance(0.5)
         const report = await admin.rolledBack(async (connection) => {

@@ -11,7 +11,7 @@ const DEADLOCK = 1213
 export class Admin {
   /** The root user's URL, with the run's database. */
   readonly url: string
-  /** How many of its own transactions were the victim of a deadlock or of another node's commit. */
+  /** How many of its own transactions were victims of a deadlock or of another node's commit. */
   deadlocks = 0
   readonly #urls: readonly string[]
   #next = 0

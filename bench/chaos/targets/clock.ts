@@ -84,7 +84,7 @@ function environment(library: string, file: string): Readonly<Record<string, str
     FAKETIME_TIMESTAMP_FILE: file,
     FAKETIME_NO_CACHE: '1',
     FAKETIME_DONT_FAKE_MONOTONIC: '1',
-    // By default, libfaketime applies a fix for old C libraries to new ones, too. There, it makes timed waits end at
+    // By default, libfaketime applies a fix that only old C libraries need. With new ones, it makes timed waits end at
     // once, so an idle MySQL uses a whole core. With this setting, waits have the correct length.
     FAKETIME_FORCE_MONOTONIC_FIX: '0',
     // File times use the machine's clock.

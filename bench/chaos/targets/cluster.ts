@@ -20,7 +20,7 @@ import {
 
 export interface ClusterNode {
   readonly name: string
-  /** `mysql://root@127.0.0.1:port`, even while it is down. */
+  /** `mysql://root@127.0.0.1:port`; the port stays the same while the node is down. */
   readonly url: string
 }
 

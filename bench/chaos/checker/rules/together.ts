@@ -18,7 +18,7 @@ export function together(evidence: Evidence): Violation[] {
 /**
  * Compares rows: the last attempt of a job must not start before the previous job is final. The comparison has a
  * tolerance, because a statement stores the time at which it began, but may see jobs that ended while it was waiting.
- * The times in the handlers' lines are accurate to the millisecond.
+ * The handlers' lines need no tolerance, because their times are accurate to the millisecond.
  */
 function rowsTogether(schedule: string, jobs: readonly JobRow[], times: Evidence['times']): Violation[] {
   const violations: Violation[] = []
