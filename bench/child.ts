@@ -14,7 +14,7 @@ type Message = z.infer<typeof messageSchema>
 
 export interface ChildOptions {
   readonly onNews?: (value: unknown) => void
-  /** The Node.js that runs it; by default the benchmark's own. */
+  /** The path of the Node.js that runs it; by default, the benchmark's own. */
   readonly node?: string | undefined
 }
 

@@ -1,4 +1,4 @@
-/** Server counters: numbers of statements, commits, rows and waits vary less than times. */
+/** Server counters: numbers of statements, commits, rows and waits, which vary less between runs than times do. */
 import type { Measure } from './measure.ts'
 
 /** The counters, by their names on the servers. */
@@ -13,7 +13,7 @@ export const COUNTED = [
   'Innodb_deadlocks',
 ]
 
-/** The difference of the counters, per unit of work. */
+/** The increase of each counter, per unit of work. */
 export function since(
   before: ReadonlyMap<string, number>,
   after: ReadonlyMap<string, number>,

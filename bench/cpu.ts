@@ -127,7 +127,7 @@ function pidThatListens(port: number): string | null {
       )
       .map((fields) => `socket:[${fields[9]}]`),
   )
-  // A child may have inherited the server's socket.
+  // A child may have inherited the server's socket, so take the lowest process id.
   const pids = namesIn('/proc')
     .filter((name) => /^\d+$/.test(name))
     .toSorted((a, b) => Number(a) - Number(b))

@@ -76,7 +76,7 @@ export async function openSqlite(path: string): Promise<BenchDatabase> {
   const url = `sqlite:${path}`
   await Kalends.migrate(url)
   const database = new Database(path)
-  // Blocking here is harmless, because the measured programs are other processes.
+  // Blocking here is harmless, because the measured programs run in other processes.
   database.exec('PRAGMA busy_timeout = 10000')
   return {
     kind: 'SQLite',

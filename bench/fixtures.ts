@@ -16,7 +16,7 @@ export interface ScheduleRows {
   readonly timer?: string
   readonly prefix?: string
   readonly task?: string
-  /** Each schedule is due a second after the previous one. */
+  /** Whether each schedule is due a second after the previous one. */
   readonly spread?: boolean
 }
 

@@ -14,7 +14,7 @@ const FOLDER = join(import.meta.dirname, 'dist/peers-node24')
 /** A copy of the installed package.json, written last. */
 const INSTALLED = join(FOLDER, 'installed.json')
 
-/** @returns the path of their Node.js, or the reason if they are not available */
+/** @returns the path of their Node.js, or the reason why they are not available */
 export async function installNode24(): Promise<{ readonly node: string } | string> {
   const wanted = await readFile(PACKAGE, 'utf8')
   const node = join(FOLDER, 'node_modules/node/bin/node')

@@ -23,7 +23,7 @@ export interface Postgres {
   readonly stop: () => Promise<void>
 }
 
-/** @returns the folder of its programs, or the reason if PostgreSQL is not available */
+/** @returns the folder of its programs, or the reason why PostgreSQL is not available */
 export async function findPostgres(): Promise<{ folder: string } | string> {
   return await findOrInstall('PostgreSQL', ['postgresql'], () => {
     const folder = programFolder()

@@ -1,5 +1,5 @@
 /**
- * Runs every subject, then every subject again, so that other load on the machine affects all of them equally.
+ * Runs all subjects in turn, round after round, so that other load on the machine affects all of them equally.
  *
  * @returns the results of each subject, in order
  */

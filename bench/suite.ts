@@ -12,7 +12,7 @@ export interface Suite {
 export interface Bench {
   /** The number of measurements of each subject. */
   readonly runs: number
-  /** Runs a tenth of the work: a smoke test with rough figures. */
+  /** Whether to run only a tenth of the work: a smoke test with rough figures. */
   readonly quick: boolean
   readonly servers: Servers
   /** Reports progress. */

@@ -24,8 +24,8 @@ export interface Fault {
    */
   readonly scope: Scope
   /**
-   * Starts the fault, waits, ends it, and returns when everything is restored except what the workers must recover
-   * themselves. It must restore everything even if it throws.
+   * Starts the fault, waits, ends it, and returns when everything is restored, except for what the workers must
+   * recover by themselves. It must restore everything even if it throws.
    */
   run(ground: Ground, random: Random): Promise<FaultReport>
 }
@@ -60,7 +60,7 @@ export interface Journal {
 type Unstamped<Entry> = Entry extends JournalEntry ? Omit<Entry, 'host' | 'mono'> : never
 export type { EditEntry, FaultEntry, PruneEntry, Reach, ScheduleEntry }
 
-/** Targets whose servers the harness starts and stops. */
+/** Targets that the harness provides: private servers, or a private SQLite file. */
 export const TARGETS = ['sqlite', 'mariadb', 'mysql', 'galera', 'group', 'group-multi', 'replica'] as const
 
 /** A database that a run can use, with the faults that can be caused there. */
@@ -70,7 +70,7 @@ export interface Target {
   readonly name: string
   /** The connections that workers use, assigned in turn. Over a network, each one has its own proxy. */
   readonly ways: readonly Way[]
-  /** The environment of processes that must have the same clock as the database: libfaketime, if it is used. */
+  /** Environment variables for processes that must share the database's clock: those of libfaketime, if it is used. */
   readonly environment: Readonly<Record<string, string>>
   /**
    * Executes a statement for the harness: it bypasses all proxies, uses a node that responds, and retries while the
@@ -109,13 +109,13 @@ export interface WayProxy {
   mend(): void
 }
 
-/** The worker processes. The number of places is fixed, and a place is never empty for long. */
+/** The worker processes, in a fixed number of places. A process that ends is soon replaced. */
 export interface Fleet {
   readonly members: readonly Member[]
   /**
-   * A member that no other fault is using, reserved until `release`; null if all are reserved.
+   * A member that no other fault is using, reserved until `release`; null if none is available.
    *
-   * @param isLent  select only a member that uses a pool of its application
+   * @param isLent  select only a member that uses its application's pool
    */
   take(random: Random, isLent?: boolean): Member | null
   release(member: Member): void

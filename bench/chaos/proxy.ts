@@ -13,7 +13,7 @@ export interface OpenWay extends Way {
 
 /**
  * @param url  the URL of the database without a host: user, password, name and options
- * @param hosts  `127.0.0.1:3306`, in the order in which this worker should try them
+ * @param hosts  such as `127.0.0.1:3306`, in the order in which this worker should try them
  */
 export async function openWay(url: URL, hosts: readonly string[]): Promise<OpenWay> {
   const proxies = await Promise.all(

@@ -5,10 +5,10 @@ import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus'
 export interface Random {
   /** An integer between `low` and `high`, inclusive. */
   int(low: number, high: number): number
-  /** True with the probability `share`, 0 to 1. */
+  /** True with probability `share`, between 0 and 1. */
   chance(share: number): boolean
   pick<Item>(items: readonly Item[]): Item
-  /** A separate stream, always the same for a given name. Draws from either stream do not affect the other. */
+  /** A separate stream, determined by the seed and the name. Draws from either stream do not affect the other. */
   fork(name: string): Random
 }
 

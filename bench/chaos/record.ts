@@ -49,7 +49,7 @@ export interface EditEntry extends Stamped {
   readonly from: number
   readonly until: number
   /**
-   * For `periodic_task`: the schedule's job with the latest slot at that moment. Later skips may still be added to it.
+   * For `periodic_task`: the schedule's job with the latest slot before the edit. Later skips may still be added to it.
    */
   readonly newest?: RowText | null
   /** If this is more than 1, the transaction was retried, and an earlier attempt may have been committed unnoticed. */
@@ -71,8 +71,9 @@ export interface Reach {
 }
 
 /**
- * What a fault can affect: one worker, everything, or rows. With `rows`, the affected rows belong to schedules that are
- * exempt from other faults and from rules about time. With `single`, the fault reports which rows it affects.
+ * What a fault can affect: one worker, everything, rows, or a single locked row. With `rows`, the affected rows belong
+ * to schedules that are exempt from other faults and from rules about time. With `single`, the fault reports which rows
+ * it affects.
  */
 export type Scope = 'worker' | 'whole' | 'rows' | 'single'
 
@@ -87,7 +88,7 @@ export interface FaultEntry extends Stamped {
   readonly detail: string
   /** An unwanted consequence, such as a server that did not restart. */
   readonly trouble: string | null
-  /** Whether health() reported it while it lasted; null if health() cannot detect this kind of fault. */
+  /** Whether health() reported it; null if health() cannot detect this kind of fault, or if no worker responded. */
   readonly seen: boolean | null
   readonly scope: Scope
   /** If absent, the reach is unknown, so the fault excuses everything. */

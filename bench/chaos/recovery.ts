@@ -2,7 +2,7 @@
  * Checks whether, and how fast, the workers recover by themselves. It measures canaries, which are schedules with a
  * slot every second that must always be submitted. After a fault, or after the last of several overlapping faults, each
  * slot must be submitted and started within lease + poll interval. During faults that do not affect the schedule, the
- * limit is two heartbeats.
+ * limit is two heartbeats. Both limits include a tolerance.
  */
 import { msOf } from './dates.ts'
 import { Times, type Window, windowsOf } from './checker/times.ts'
@@ -36,7 +36,7 @@ export function recoveryLimitMs({ leaseMs, pollIntervalMs }: RunRecord): number 
   return leaseMs + pollIntervalMs + ALLOWANCE_MS
 }
 
-/** How long work that no fault affects may take: two heartbeats. */
+/** How long work that no fault affects may take: two heartbeats, plus the tolerance. */
 export function goingLimitMs({ leaseMs }: RunRecord): number {
   return (leaseMs * 2) / 5 + ALLOWANCE_MS
 }
@@ -93,7 +93,7 @@ export function recoveryOf(record: RunRecord): Recovery {
   return { ...measured, worst, violations }
 }
 
-/** Jobs whose rows a fault locked, and jobs that an affected worker lost: they may wait until the fault has ended. */
+/** Whether a job may start late, because a fault locked its row or affected a worker that then lost the job. */
 function startExcuses({ attempts }: RunRecord, reaches: readonly Reach[]): (job: string) => boolean {
   const jobs = new Set(reaches.flatMap(({ rows }) => rows?.jobs ?? []))
   const workers = new Set(reaches.flatMap((reach) => reach.workers))

@@ -48,7 +48,7 @@ export interface RunEnd {
   readonly played: number
   /** Sentences that describe work that did not end and workers that are still registered. */
   readonly restless: readonly string[]
-  /** The number of worker processes that ended unexpectedly because of their handlers. */
+  /** How often worker processes ended without being asked to, for example because a handler exited. */
   readonly ownEnds: number
 }
 

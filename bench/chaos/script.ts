@@ -21,7 +21,7 @@ export interface Play {
 export interface ScriptOptions {
   readonly seed: number
   readonly faults: readonly Fault[]
-  /** The length of the run. */
+  /** The time available for bursts and quiet periods. */
   readonly totalMs: number
   /** The number of faults. */
   readonly count: number
@@ -37,7 +37,7 @@ export interface Script {
   readonly bursts: readonly number[]
 }
 
-/** Long enough for faults to overlap, short enough for many pauses. */
+/** Long enough for faults to overlap, short enough for many quiet periods. */
 const BURST_MS = 18_000
 /** How many random positions to try before the fault is appended to the burst. */
 const TRIES = 30
@@ -79,9 +79,9 @@ function sum(faults: readonly Fault[], scope: Fault['scope']): number {
 }
 
 /**
- * Distributes the faults of each scope in turn, so that no burst gets more than its share of long faults. If there are
- * both `whole` and `single` faults, they get alternate bursts, because a fault that affects everything would excuse any
- * delay that a locked row causes.
+ * Distributes the faults of each scope to the bursts in turn, so that no burst gets more than its share of long faults.
+ * If there are both `whole` and `single` faults, they get alternate bursts, because a fault that affects everything
+ * would excuse any delay that a locked row causes.
  */
 function dealt(drawn: readonly Fault[], bursts: number): Fault[][] {
   const hands = Array.from({ length: bursts }, (): Fault[] => [])
@@ -173,7 +173,7 @@ function fits(one: Placed, placed: readonly Placed[], mostInTrouble: number): bo
     .filter((other) => meet(one, other))
   if (one.fault.scope === 'whole') return meeting.length === 0
   const atOnce = one.fault.scope === 'single' ? SINGLE_AT_ONCE : mostInTrouble
-  // Check at the start of this fault and of each fault that overlaps it.
+  // Count the concurrent faults at the start of this fault and of each fault that overlaps it.
   return [one, ...meeting].every(({ at }) => {
     const then = [one, ...meeting].filter((other) => other.at <= at && at < other.at + other.fault.lastsMs)
     return then.length <= atOnce

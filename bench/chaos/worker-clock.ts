@@ -1,7 +1,7 @@
 /** The clock of one worker process under libfaketime: it has an offset, and can be moved while the process runs. */
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 
-/** Paths on Debian, Fedora and Homebrew on Linux. */
+/** Paths on Debian (x86-64 and ARM), on Fedora, and on distributions such as Arch Linux. */
 const LIBRARIES = [
   '/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1',
   '/usr/lib/aarch64-linux-gnu/faketime/libfaketimeMT.so.1',

@@ -6,7 +6,7 @@ import { Sidequest } from 'sidequest'
 import { countdown, queueProgram } from '../programs/queue-program.ts'
 import { NoopJob, runs } from './sidequest-job.ts'
 
-/** A job is completed only after its handler has returned, and no event reports this. */
+/** The polling interval: a job is completed only after its handler has returned, and no event reports this. */
 const LOOK_MS = 20
 
 await queueProgram(async ({ url, concurrency }) => {
@@ -22,7 +22,7 @@ await queueProgram(async ({ url, concurrency }) => {
   }
   await Sidequest.configure(config)
   return {
-    // Sidequest submits one job per call, so run as many calls at once as it has connections.
+    // Sidequest submits one job per call, so make all calls at once. Its connections limit how many run concurrently.
     submit: (numbers) => Promise.all(numbers.map((number) => Sidequest.build(NoopJob).enqueue(number))),
     worker: async (count) => {
       const { done, one } = countdown(count)

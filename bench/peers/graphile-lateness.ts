@@ -13,7 +13,7 @@ const params = z.object({
 })
 
 const MINUTE = 60_000
-/** graphile-worker must be running for this long before the minute begins. */
+/** graphile-worker must have been running for this long when the minute begins. */
 const LEAD_MS = 5000
 
 await program(params, async ({ url, schedules, concurrency, tuned }) => {

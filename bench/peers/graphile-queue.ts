@@ -6,7 +6,7 @@ import { Pool } from 'pg'
 import { countdown, queueProgram } from '../programs/queue-program.ts'
 import { graphileOptions } from './graphile.ts'
 
-/** graphile-worker deletes jobs that succeed; if it works in batches, it does so a moment later. */
+/** The polling interval: graphile-worker deletes jobs that succeed, a moment later if it works in batches. */
 const LOOK_MS = 5
 
 await queueProgram(async ({ url, concurrency, tuned = false }) => {

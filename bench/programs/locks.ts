@@ -19,7 +19,7 @@ await program(params, async ({ url, name, leaseMs, schedules, seconds }, line) =
   kalends.handle(beat, ({ log }) => {
     starts.push(Date.now())
     log.info('started')
-    // Creates a row in `attempt`.
+    // A failed attempt creates a row in `attempt`.
     if (starts.length % 2 === 0) throw new Error('as intended')
   })
   const hold = task(`${name}-hold`)

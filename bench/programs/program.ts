@@ -1,6 +1,6 @@
 /**
- * The framework of each measured program: a process that gets parameters, does one thing and reports its measurements.
- * In between, it may report `ready` and wait for the signal to continue.
+ * The framework of the measured programs: each is a process that gets parameters, does one thing and reports its
+ * measurements. In between, it may report `ready` and wait for the signal to continue.
  */
 import type { z } from 'zod'
 

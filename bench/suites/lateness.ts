@@ -14,7 +14,7 @@ const CONCURRENCY = 100
 /** Time to set up before the due time. */
 const LEAD_MS = 4000
 const BULLMQ = "BullMQ's job schedulers"
-/** Tuned, because its defaults are slower. It supports only whole minutes, so each run waits for the next minute. */
+/** Tuned, because its defaults are slower. Crontabs support only whole minutes, so each run waits for the next one. */
 const TUNED = "graphile-worker's crontab, tuned"
 const UNIT = 'ms late'
 const lateSchema = z.array(z.number())

@@ -1,29 +1,29 @@
 /**
- * Divides the history of a schedule into segments between two edits, in which only the product acts, and assigns the
- * decided slots to them.
+ * Divides the history of a schedule at its edits into segments, in which only Kalends changes the schedule, and assigns
+ * the decided slots to these segments.
  *
  * Deciding a slot and editing the schedule both lock the schedule's row. So the row that an edit found shows exactly
- * which slots were decided before: those up to its last_slot. Clocks are needed only if last_slot was set manually.
+ * which slots were decided before: those up to its last_slot. Times are compared only if last_slot was set manually.
  */
 import type { EditEntry, ScheduleEntry } from '../record.ts'
 import { mayLowerLastSlot } from './begin.ts'
 import { type JobRow, jobRow, type ScheduleRow, scheduleRow } from './rows.ts'
 import type { Happening, Times } from './times.ts'
 
-/** A decided slot, or several slots that one row counts together. */
+/** A decided slot, or several slots that are counted in one row. */
 export interface Piece {
   /** The newest of these slots. */
   readonly slot: number
   readonly count: number
   readonly job: JobRow
-  /** More slots were added to the row later, so its times and counts describe more than this piece. */
+  /** Whether the row also counts slots of other pieces, so that its times and counts describe more than this piece. */
   readonly isPart: boolean
 }
 
 export interface Segment {
-  /** The row after the edit or the creation. */
+  /** The row after the edit or creation that begins the segment. */
   readonly start: ScheduleRow
-  /** The edit happened between these times, by the database's clock. */
+  /** This edit happened between these times, by the database's clock. */
   readonly from: number
   readonly until: number
   /** The time of the edit, by the harness's clock. */
@@ -33,13 +33,13 @@ export interface Segment {
   readonly endFrom: number
   readonly endUntil: number
   readonly endHost: number
-  /** No edit followed, so the segment ends with the run. */
+  /** Whether no edit followed, so that the segment ends with the run. */
   readonly isLast: boolean
-  /** The planner may have set last_slot back, because the clock was ahead at the previous planning. */
+  /** Whether the planner may have set last_slot back, because the clock was ahead at the previous planning. */
   readonly mayGoBack: boolean
   /**
-   * An edit at one of its ends may have taken effect twice, a slot may belong to this segment or to another, or the
-   * planner may have dropped slots because the clock had been ahead.
+   * Whether its slots are uncertain: an edit at one of its ends may have taken effect twice, a slot may belong to
+   * another segment, or the planner may have dropped slots because the clock had been ahead.
    */
   isUncertain: boolean
   readonly pieces: Piece[]
@@ -102,7 +102,7 @@ function cutsOf({ written, edits, last }: CourseOf, times: Times): Cut[] {
   const first = edits[0]?.before ?? last?.text ?? null
   const creation: Cut[] = []
   if (written !== null) {
-    // Values from column defaults are not in `written` but in the row itself.
+    // `created` has a column default, so it is not in `written` but in the row itself.
     const row = { ...written.columns, id: written.id, created: first?.['created'] ?? null }
     const { from, until, host } = written
     creation.push({ before: null, after: scheduleRow(row), from, until, host, tries: 1, newest: null })
@@ -174,7 +174,7 @@ function* assigned(
 
 /**
  * The segments in which the slot may have been decided. There can be several only if last_slot was set manually and
- * clocks do not determine the order.
+ * the times do not determine the order.
  */
 function segmentsFor(
   slot: number,
@@ -188,17 +188,17 @@ function segmentsFor(
       slot <= (end?.lastSlot ?? Number.NEGATIVE_INFINITY),
   )
   const inTime = (among: readonly Segment[]) => among.filter((segment) => canBeIn(segment, submitted, times))
-  // While the clock is hours behind, slots are in the range of an earlier segment.
+  // While the clock is hours behind, slots are in the range of an earlier segment, so only the submission time counts.
   const found = [inTime(inside), inTime(segments), inside.slice(-1), segments.slice(-1)]
   return found.find(({ length }) => length > 0) ?? []
 }
 
-/** Whether an event at this time of the database's clock can be in a segment: between the two edits or during one. */
+/** Whether an event at this time, by the database's clock, may be in the segment: between its edits or during one. */
 export function canBeIn(segment: Segment, at: number, times: Times): boolean {
   return times.order(at, segment) >= 0 && (segment.isLast || times.order(at, endOf(segment)) <= 0)
 }
 
-/** Whether the event must have been between the two edits. */
+/** Whether the event must have happened between the segment's edits. */
 export function mustBeIn(segment: Segment, at: number, times: Times): boolean {
   return times.order(at, segment) > 0 && (segment.isLast || times.order(at, endOf(segment)) < 0)
 }

@@ -1,4 +1,4 @@
-/** The clocks of a run, and the deadlines of the workers after faults. */
+/** The clocks of a run, and the workers' deadlines after faults. */
 import type { ClockEntry, FaultEntry, JournalEntry } from '../record.ts'
 
 /** Tolerance for a loaded machine, added to every limit. */
@@ -48,7 +48,7 @@ export class Times {
     return mono + this.#monoToHost
   }
 
-  /** The database's clock at an instant of the harness's clock. */
+  /** Converts a time of the harness's clock to the database's clock. */
   databaseAt(host: number): number {
     return host + (this.#pieces.findLast(({ from }) => from <= host)?.offsetMs ?? this.#firstOffset())
   }
@@ -96,7 +96,7 @@ export class Times {
     const orders = new Set(
       this.#hostsOf(at).map((own) => {
         if (!this.#isMoved(Math.min(own, host), Math.max(own, host)))
-          // If the clock went back during the event, the event ends at an earlier time than it began.
+          // If the clock went back during the event, its end time is before its start time.
           return at < Math.min(from, until) ? -1 : Number(at > Math.max(from, until))
         return Math.abs(own - host) > LOAD_MS + Math.abs(until - from) ? Math.sign(own - host) : 0
       }),
@@ -106,7 +106,8 @@ export class Times {
   }
 
   /**
-   * When the database's clock first showed an instant, by the harness's clock; the start of the run if it never did.
+   * The time, by the harness's clock, at which the database's clock first showed an instant; the start of the run if it
+   * never did.
    */
   firstShown(at: number): number {
     const hosts = this.#hostsOf(at)
@@ -114,7 +115,7 @@ export class Times {
   }
 
   /**
-   * When the database's clock may have shown an instant, by the harness's clock. There can be several such times if
+   * The times, by the harness's clock, at which the database's clock may have shown an instant. There can be several if
    * the database's clock was moved.
    */
   #hostsOf(at: number): number[] {
@@ -160,7 +161,7 @@ export class Times {
   }
 }
 
-/** The ranges between the new time after a jump back and the latest time shown before it, with a tolerance. */
+/** The times shown twice: from the new time after a jump back to the latest time before it, with a tolerance. */
 function repeatedRanges(pieces: readonly Piece[]): { from: number; until: number }[] {
   const ranges: { from: number; until: number }[] = []
   let latest = Number.NEGATIVE_INFINITY
@@ -177,7 +178,7 @@ function repeatedRanges(pieces: readonly Piece[]): { from: number; until: number
  * The periods with faults, except faults of scope `rows`.
  *
  * @param isCounted  selects the faults that count
- * @param moreMs  how much longer than its faults each period lasts
+ * @param moreMs  how long each period continues after its last fault
  */
 export function windowsOf(
   journal: readonly JournalEntry[],

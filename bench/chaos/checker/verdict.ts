@@ -4,13 +4,13 @@
 export const RULES = [
   /** An occurrence was decided twice, or an attempt started twice. */
   'doubled',
-  /** Submitted before its slot, or started before it was submitted. */
+  /** A job was submitted before its slot, or started before it was submitted. */
   'early',
   /** A slot of the timer was never decided, or a decided slot is not one of the timer's. */
   'lost',
   /** Skips and counts do not add up, or contradict the policy. */
   'missed',
-  /** A slot was submitted before an earlier slot. */
+  /** A later slot was submitted before an earlier one. */
   'backwards',
   /** Two runs of a schedule overlapped, although overlap is not 'allow'. */
   'together',

@@ -15,8 +15,8 @@ const MAX_HOURS_FORTH = 1
 
 export function clockFaults(clock: TargetClock): Fault[] {
   let hoursForth = 0
-  // Goes back to a time before the run began, even if the clock has jumped forward by an hour. Otherwise, slots of that
-  // time could not be distinguished from earlier slots.
+  // Goes back to a time before the run began, even if the clock has jumped forward by an hour. Otherwise, slots during
+  // the jump could not be distinguished from earlier slots.
   const hoursBack = thereAndBack('clock.hours-back', 3, clock, (random) => -random.int(3, 6) * HOUR_MS)
   return [
     thereAndBack('clock.forth', 3, clock, (random) => random.int(1000, 8000)),

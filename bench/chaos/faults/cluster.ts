@@ -1,4 +1,4 @@
-/** Nodes of a Galera cluster die, stall, are isolated from the others, or delay all other nodes. */
+/** Nodes of a Galera cluster die, stall, are isolated from the others, or stop applying writes. */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { GaleraCluster, GaleraNode } from '../../../test/support/servers-galera.ts'
 import type { Fault, FaultReport, Ground } from '../fault.ts'
@@ -26,7 +26,7 @@ export function clusterFaults(
   adminOf: (node: GaleraNode) => Admin,
   leaseMs: number,
 ): Fault[] {
-  /** Waits until the nodes agree on the members again. @returns how long that took, and which nodes were restarted */
+  /** Waits until all nodes are in step again. @returns how long that took, and which nodes were restarted */
   const inStep = async (): Promise<string> => {
     const began = performance.now()
     const restarted: string[] = []
@@ -122,7 +122,7 @@ export function clusterFaults(
           await Promise.all(cutOff.map((node) => node.isolate(false)))
           back = await inStep()
         }
-        const detail = `all three nodes isolated for ${ms} ms, ${one?.name ?? 'no node'} only because the others were; ${back}`
+        const detail = `all three nodes isolated for ${ms} ms (${one?.name ?? 'no node'} only because the others were); ${back}`
         return withSeen({ hit: 'all nodes', detail }, seen)
       },
     },
@@ -155,7 +155,7 @@ export function clusterFaults(
 }
 
 /**
- * The nodes that are slow to answer a causal read. The status that a node reports about itself may be out of date.
+ * The nodes that do not answer a causal read in time. The status that a node reports about itself may be out of date.
  */
 async function outOfStep(
   nodes: readonly GaleraNode[],

@@ -18,9 +18,9 @@ interface Statement {
   readonly table: Table
   /** The edited row; for a renamed schedule, the old row. */
   readonly id: string
-  /** null if the row no longer exists, which is not an error. */
+  /** Returns what it wrote; null if it did nothing, for example because the row no longer exists. */
   readonly run: (query: Query, before: RowText | null) => Promise<Columns | 'delete' | null>
-  /** A second row that the statement creates. */
+  /** The id of a second row that the statement creates. */
   readonly becomes?: string
 }
 
@@ -78,7 +78,7 @@ export function insert(ground: Ground, table: Table, id: string, columns: Column
   })
 }
 
-/** Changes the id. For the checker, one row is deleted and another is inserted. */
+/** Changes the id of a schedule. The journal records it as a deletion and an insertion. */
 export function rename(ground: Ground, from: string, to: string): Promise<Edited> {
   return edit(ground, {
     table: 'periodic_task',

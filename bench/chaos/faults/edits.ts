@@ -9,7 +9,7 @@ import { type Columns, insert, remove, rename, update } from './editing.ts'
 
 const NOTHING: FaultReport = { hit: 'nothing', detail: 'there was no schedule to edit' }
 
-/** Schedules that are being edited. If two edits of a row overlapped, the order of their entries would be unknown. */
+/** Schedules being edited. If two edits of a row overlapped, the order of their journal entries would be unknown. */
 const taken = new Set<string>()
 
 async function withSchedule(
@@ -176,7 +176,7 @@ const prune: Fault = {
     }),
 }
 
-/** @param keep  the number of newest jobs to keep */
+/** @param keep  how many of the newest final jobs to keep */
 async function pruneJobs({ target, journal }: Ground, schedule: string, keep: number): Promise<number> {
   const seen = new Map<string, RowText>()
   const jobs = await target.transaction(async (query) => {
@@ -210,7 +210,7 @@ async function thereStill(query: Ground['target']['query'], ids: readonly string
   return new Set(rows.map((row) => String(row['id'])))
 }
 
-/** Manual changes of jobs: cancel, delete, postpone, prioritise, change args, retry. */
+/** Manual changes to jobs: cancel, stop, delete, postpone, prioritise, change args, retry. */
 const jobs: Fault = {
   name: 'edit.job',
   weight: 6,
@@ -261,7 +261,7 @@ async function editJob(ground: Ground, random: Random, job: RowText): Promise<st
     const { before, row } = await update(ground, 'job', id, columns)
     return before === null || JSON.stringify(before) === JSON.stringify(row) ? `not ${name}` : name
   } catch (error) {
-    // If another job is open, the unique key must reject the retry.
+    // If another job of the schedule is open, the unique key must reject the retry.
     if (name === 'retried' && isRefusal(error)) return `rejected: ${name}`
     throw error
   }

@@ -92,7 +92,7 @@ export function groupFaults(group: ReplicationGroup, { leaseMs, hasOnePrimary }:
         return { hit: next.name, detail: `became the primary instead of ${old.name} in ${ms} ms` }
       },
     },
-    // With several primaries, each may have acknowledged transactions that no other member has on disk.
+    // Not with several primaries: each may have acknowledged transactions that no other member has on disk.
     {
       name: 'group.down',
       weight: 1,

@@ -10,7 +10,7 @@ const WAIT_MS = 60_000
  * The fault affects the worker and the rows that it holds, unless the report specifies another reach.
  *
  * @param work  causes the fault and ends it; afterwards, the worker is always running
- * @param isLent  select only a worker on a pool of its application
+ * @param isLent  select only a worker that uses its application's pool
  */
 export async function withMember(
   ground: Ground,

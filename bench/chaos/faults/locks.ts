@@ -66,7 +66,7 @@ function openTransaction(
 
 const wanted = {
   periodic_task: 'SELECT id FROM periodic_task ORDER BY RAND()',
-  // Most jobs end almost immediately.
+  // Most jobs end almost immediately, so few are in these states at any time.
   job: "SELECT id FROM job WHERE state IN ('waiting', 'running', 'blocked')",
   worker: 'SELECT id FROM worker',
 } as const

@@ -1,4 +1,4 @@
-/** Common parts of faults on the database. These affect all workers, and may report whether health() showed them. */
+/** Common parts of faults on the database, which affect all workers and may report whether health() detected them. */
 import type { FaultReport, Ground } from '../fault.ts'
 import { tells } from './held.ts'
 

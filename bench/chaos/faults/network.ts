@@ -13,21 +13,21 @@ const hurts = {
   cut: {
     does: (proxy) => {
       proxy.cut()
-      return 'its connections were closed and refused'
+      return 'connections were closed and new ones refused'
     },
     forMs: (random) => random.int(1000, 5000),
   },
   'half-open': {
     does: (proxy) => {
       proxy.stall()
-      return 'no data passed, without an error on either side'
+      return 'connections were half-open: no data passed'
     },
     forMs: (random, { leaseMs }) => leaseMs + random.int(1500, 3000),
   },
   strand: {
     does: (proxy) => {
       proxy.strand()
-      return 'its connections became half-open; new ones worked'
+      return 'existing connections were half-open, and only new ones worked'
     },
     forMs: (random, { leaseMs }) => leaseMs + random.int(500, 2500),
   },

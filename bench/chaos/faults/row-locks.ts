@@ -1,5 +1,5 @@
 /**
- * A transaction holds a single row for one to four leases. Only work that needs that row may wait for it. Some of
+ * A transaction locks a single row for one to four leases. Only work that needs that row may wait for it. Some of
  * these faults kill a worker while a row that it holds is locked; the other workers then cannot take over that row.
  */
 import { setTimeout as delay } from 'node:timers/promises'
@@ -14,7 +14,7 @@ interface Lockable {
   /** Rows that workers may need. */
   readonly where: string
   readonly order: string
-  /** The column with the worker; null if the rows belong to no worker. */
+  /** The column that names the worker; null if the rows belong to no worker. */
   readonly worker: string | null
 }
 
@@ -35,7 +35,7 @@ const LOCKABLE = {
 type What = keyof typeof LOCKABLE
 
 const LOOK_FOR_MS = 1000
-/** Marks on schedules last only moments. */
+/** Marks on schedules last only moments, so finding one may take longer. */
 const LOOK_FOR_MARK_MS = 4000
 const AT_ONCE = 5
 /**
@@ -83,8 +83,8 @@ function heldOfKilled(admin: Admin, what: What, leaseMs: number): Fault {
     scope: 'single',
     run: (ground, random) =>
       withMember(ground, random, async (member) => {
-        // Other workers evict the dead worker only after three fifths of a lease, so an eviction that waits for the
-        // lock stalls a worker only after that time.
+        // Other workers evict the dead worker only after three fifths of a lease. Only then can waiting for the lock
+        // stall them, so the lock is held for much longer.
         const ms = random.int(3 * leaseMs, 4 * leaseMs)
         const isBackAtOnce = random.chance(0.5)
         const report = await admin.rolledBack(async (connection) => {
@@ -118,7 +118,7 @@ function textOf({ table, key }: Found, ms: number): string {
   return `a transaction held one row of ${table} (${key}) for ${ms} ms`
 }
 
-/** A row of that kind, or of another kind if there is none. */
+/** Locks a row of that kind, or of another kind if there is none. */
 async function lockAny(connection: Connection, what: What): Promise<Found | null> {
   for (const each of [what, 'running', 'schedule'] as const) {
     const lockable = LOCKABLE[each]
@@ -128,7 +128,7 @@ async function lockAny(connection: Connection, what: What): Promise<Found | null
   return null
 }
 
-/** A row that belongs to the worker, which is suspended while the row is being locked. */
+/** Locks a row that belongs to the worker. If it finds one, the worker stays suspended. */
 async function lockOf(connection: Connection, what: What, member: Member): Promise<Found | null> {
   const lockable = LOCKABLE[what]
   const condition = { where: `${lockable.worker ?? 'NULL'} LIKE ?`, params: [`${member.name}/%`] }
@@ -150,7 +150,7 @@ async function lockOne(
       `SELECT ${columns} FROM ${table} WHERE ${where} ORDER BY ${order} LIMIT ${AT_ONCE}`,
       params,
     )
-    // The worker is suspended, so it keeps the rows that it holds.
+    // Suspend the worker, so that it keeps the rows that it holds.
     if (rows.length > 0) member?.signal('SIGSTOP')
     for (const found of rows) {
       const values = key.map((column) => String(found[column]))

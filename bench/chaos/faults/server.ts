@@ -1,5 +1,6 @@
 /**
- * The database server dies, stalls, or rejects writes or connections, or an administrator kills connections of workers.
+ * The database server dies, stalls, or rejects writes or connections, or an administrator kills the workers'
+ * connections or statements.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import mysql, { type Connection } from 'mysql2/promise'
@@ -68,7 +69,7 @@ export interface ServerPlace {
 }
 
 /**
- * @param places  each fault affects one of them
+ * @param places  some faults affect one of them, others all of them
  * @param writable  servers that may be made writable again: not secondaries or replicas, which must stay read-only
  */
 export function serverAdminFaults(
@@ -115,11 +116,11 @@ export function serverAdminFaults(
         const idle: Connection[] = []
         const ms = random.int(1500, 5000)
         try {
-          // Leave only ten connections free; otherwise, reaching the limit could take hundreds.
+          // Leave only ten connections free; otherwise, hundreds might be needed to reach the limit.
           await admin.query(`SET GLOBAL max_connections = ${(await connectionsNow(admin)) + 10}`)
           await takeAllPlaces(workerUrl, idle)
-          // Kill some of the workers' connections, oldest first. The workers cannot reconnect, because the freed
-          // connections are taken at once.
+          // Kill some of the workers' connections, oldest first. The workers cannot reconnect, because the harness
+          // takes the freed connections at once.
           const ended = await killAll(admin, userOf(workerUrl), (index) => index < 8)
           await takeAllPlaces(workerUrl, idle)
           await ground.pause(ms)

@@ -33,7 +33,7 @@ export function sqliteFaults(file: SqliteFile): Fault[] {
       const detail = `a read of ${first} jobs stayed open for ${ms} ms`
       return first === second
         ? { detail }
-        : { detail, trouble: `its snapshot changed from ${first} to ${second}` }
+        : { detail, trouble: `its snapshot changed from ${first} to ${second} jobs` }
     }),
     beside(file, 'sqlite.checkpoint', 3, 3000, async (other, _ground, random) => {
       const mode = random.pick(['PASSIVE', 'FULL', 'RESTART', 'TRUNCATE'])
@@ -81,7 +81,7 @@ function killInWrite(file: SqliteFile): Fault {
         await member.start()
         const detail = isCaught
           ? 'kill -9 while it held the write lock'
-          : `kill -9; it took no write lock within ${CATCH_WITHIN_MS} ms`
+          : `kill -9; the worker did not take the write lock within ${CATCH_WITHIN_MS} ms`
         return faulty === null ? { detail } : { detail, trouble: `the file is corrupt: ${faulty}` }
       }),
   }
@@ -118,7 +118,7 @@ async function holdsWriteLock(pid: number, path: string): Promise<boolean> {
   })
 }
 
-/** Ends the connection. @returns null if the file is intact */
+/** Checks the file and closes the connection. @returns null if the file is intact */
 async function integrity(connection: SqliteProcess): Promise<string | null> {
   try {
     const rows = await connection.rows('PRAGMA integrity_check')
@@ -129,7 +129,7 @@ async function integrity(connection: SqliteProcess): Promise<string | null> {
   }
 }
 
-/** A copy that is made while the workers run is a consistent snapshot. */
+/** Copies the file while the workers run, and checks that the copy is a consistent snapshot. */
 async function backup(other: SqliteProcess, file: SqliteFile): Promise<Omit<FaultReport, 'hit'>> {
   const path = `${file.path}.copy`
   await rm(path, { force: true })

@@ -41,7 +41,7 @@ function kill(name: string, weight: number, awayMs: (random: Random) => number, 
         await ground.pause(away)
         const startMs = await timed(member.start())
         return {
-          detail: `kill -9, restarted ${away === 0 ? 'at once' : `after ${away} ms`} in ${startMs} ms`,
+          detail: `kill -9, restarted ${away === 0 ? 'at once' : `after ${away} ms`}, ready ${startMs} ms later`,
         }
       }),
   }
@@ -103,7 +103,7 @@ function standStill(
   }
 }
 
-/** A clean stop returns all work. If it took longer than this, operators would kill the process. */
+/** A clean stop releases all work. If it took longer than this, an operator would kill the process. */
 const ORDERLY_MS = 15_000
 
 const restart: Fault = {

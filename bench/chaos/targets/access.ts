@@ -7,7 +7,7 @@ import { SqliteDatabase } from '../../../src/store/sqlite/database.ts'
 import type { Target } from '../fault.ts'
 import type { RowText } from '../record.ts'
 
-/** Longer than any fault can make the database unavailable. */
+/** Longer than any fault can keep the database unavailable. */
 const PATIENCE_MS = 300_000
 const AGAIN_MS = 200
 const CONNECTIONS = 6

@@ -11,7 +11,7 @@ const DEADLOCK = 1213
 export class Admin {
   /** The root user's URL, with the run's database. */
   readonly url: string
-  /** The number of deadlocks and rejected commits of its own transactions. */
+  /** How many of its own transactions were victims of a deadlock or of another node's commit. */
   deadlocks = 0
   readonly #urls: readonly string[]
   #next = 0
@@ -89,7 +89,7 @@ export class Admin {
         }
         throw error
       } finally {
-        // If the connection is closed, the server has rolled back.
+        // If the connection is closed, the server has already rolled the transaction back.
         await connection.query('ROLLBACK').catch(() => {})
       }
     })

@@ -1,10 +1,10 @@
 /**
- * The clock of a database server and all workers under libfaketime: it jumps while they run.
+ * The clock of a database server and all workers under libfaketime: it can jump while they run.
  *
  * Every process reads the offset from a file whenever it reads the clock, so all clocks jump at the same moment. The
  * monotonic clock, which servers and workers use for waits, does not change. Observed on MariaDB 10.11 and MySQL 9.7:
- * lock waits, SLEEP and GET_LOCK have the correct length while the clock jumps by an hour, milliseconds are preserved,
- * and 5,000 updates take 1.1 s.
+ * lock waits, SLEEP and GET_LOCK have the correct length while the clock jumps by an hour, times have millisecond
+ * precision, and 5,000 updates take 1.1 s.
  */
 import { copyFile, readdir, rm } from 'node:fs/promises'
 import { existsSync, renameSync, writeFileSync } from 'node:fs'
@@ -84,8 +84,8 @@ function environment(library: string, file: string): Readonly<Record<string, str
     FAKETIME_TIMESTAMP_FILE: file,
     FAKETIME_NO_CACHE: '1',
     FAKETIME_DONT_FAKE_MONOTONIC: '1',
-    // By default, libfaketime applies a fix for old C libraries to new ones, which makes timed waits end at once, so an
-    // idle MySQL uses a whole processor. With this setting, waits have the correct length.
+    // By default, libfaketime applies a fix that only old C libraries need. With new ones, it makes timed waits end at
+    // once, so an idle MySQL uses a whole core. With this setting, waits have the correct length.
     FAKETIME_FORCE_MONOTONIC_FIX: '0',
     // File times use the machine's clock.
     NO_FAKE_STAT: '1',

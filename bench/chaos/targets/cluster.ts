@@ -20,7 +20,7 @@ import {
 
 export interface ClusterNode {
   readonly name: string
-  /** `mysql://root@127.0.0.1:port`, even while it is down. */
+  /** `mysql://root@127.0.0.1:port`; the port stays the same while the node is down. */
   readonly url: string
 }
 
@@ -36,7 +36,7 @@ export interface ClusterParts {
   readonly grants: readonly string[]
   /** A proxy in front of the nodes, such as `127.0.0.1:3306`. Every second worker uses only this proxy. */
   readonly front?: string
-  /** The administrator that holds locks on the tables. */
+  /** The administrator that faults use to lock rows and tables. */
   readonly lockAdmin: Admin
   /** Whether tables can be locked. */
   readonly locksTables: boolean
@@ -113,7 +113,7 @@ export function workerUrl({ url }: ClusterNode): string {
   return workerUrlOf(new URL(url).host)
 }
 
-/** Does not wait for a node that may be down. */
+/** Executes a statement without retries or a long wait, because the node may be down. */
 async function once(url: string, text: string): Promise<RowDataPacket[]> {
   const connection = await mysql.createConnection({ uri: url, connectTimeout: 1000 })
   connection.on('error', () => {})

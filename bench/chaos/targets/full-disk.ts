@@ -13,7 +13,7 @@ const ROW_BYTES = 6000
 const REFUSED_WITHIN_MS = 3000
 /**
  * MySQL and MariaDB check for disk space once a minute if a log could not be written. Administrators would not wait for
- * that.
+ * that, so the server is restarted after this time.
  */
 const WELL_WITHIN_MS = 4000
 

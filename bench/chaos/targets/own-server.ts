@@ -34,7 +34,7 @@ export const LEASE_MS = 4000
 export interface OwnServer {
   readonly kind: 'mariadb' | 'mysql'
   readonly plan: PrivateServerPlan
-  /** The server's file system, if it is not this machine's. */
+  /** The root of the server's file system, if it is not this machine's. */
   readonly root?: string
   /** Options for a separate port that accepts the harness even if max_connections is reached. */
   readonly adminOptions: (port: number) => readonly string[]
@@ -63,7 +63,7 @@ export async function openOwnServer(own: OwnServer, options: TargetOptions): Pro
     })
     open.push(() => server.stop())
     server.onOwnEnd = (log) => {
-      // Without disk space, the server would not start. The fault starts it again after freeing the disk.
+      // Without disk space, the server would not start. The fault starts it again after freeing space.
       if (disk?.isFull === true) return
       say(`${log}\n${plan.name} is being restarted`)
       server.start().catch((error: unknown) => say(String(error)))

@@ -86,7 +86,7 @@ export class SqliteProcess {
   }
 }
 
-/** Longer than any fault can make the file unavailable. */
+/** Longer than any fault can keep the file unavailable. */
 const PATIENCE_MS = 120_000
 const AGAIN_MS = 100
 

@@ -50,7 +50,7 @@ function runsOnce({ runs, jobs, jobEdits, record }: Evidence): Violation[] {
         })
       bySlot.set(slot, id)
     }
-    // After a manual reset, attempts may start again.
+    // A manual edit may reset the attempt number, so attempts may start again.
     if (jobEdits.has(id)) continue
     violations.push(...attemptsOnce(id, first.schedule, lines, isReleased))
     const job = jobs.get(id)
@@ -67,8 +67,8 @@ function runsOnce({ runs, jobs, jobEdits, record }: Evidence): Violation[] {
 }
 
 /**
- * Ends of earlier attempts do not count: a worker that is lost before it writes the outcome has logged the end, but the
- * job runs again.
+ * Ends of earlier attempts do not count: if a worker logs the end of an attempt but is lost before it writes the
+ * outcome, the job runs again.
  */
 function lastEnd(lines: readonly RunLine[], attempt: number): RunLine | undefined {
   return lines.findLast((line) => line.event === 'end' && line.attempt === attempt)
@@ -79,8 +79,8 @@ const attemptKey = (job: unknown, attempt: unknown, worker: unknown) => [job, at
 type IsReleased = (start: RunLine, starts: number) => boolean
 
 /**
- * Whether a worker returned an attempt to the queue after each start, so that none of the starts counts. True for
- * pruned jobs, whose attempts are unknown.
+ * Whether a worker released an attempt as often as it started it (`starts` times), so that none of these starts
+ * counts. True for pruned jobs, whose attempts are unknown.
  */
 function releases({ attempts, journal }: RunRecord): IsReleased {
   const counts = new Map<string, number>()
@@ -115,7 +115,7 @@ function attemptsOnce(
         ({ event, worker, mono }) =>
           worker === before.worker && mono < start.mono && (event === 'end' || event === 'throw'),
       )
-      // The signal has fired, and the handler has returned.
+      // The handler's signal fired, and the handler then threw.
       const aborted = of.find(
         ({ event, worker, mono }) =>
           worker === before.worker && event === 'aborted' && mono > before.mono && mono < start.mono,

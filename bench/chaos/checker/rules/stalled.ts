@@ -1,7 +1,8 @@
 /**
  * No worker stops because of a fault that does not affect it. Each worker has a schedule that no other worker runs
- * (such as `only-w1`), with a slot every second. So it starts a run every second, or at the latest within two heartbeats
- * plus the tolerance for a busy machine. A fault that affects the worker excuses it until the recovery deadline.
+ * (such as `only-w1`), with a slot every second. So each worker should start a run every second, and must start one
+ * within two heartbeats plus the tolerance for a busy machine. A fault that affects the worker excuses it until the
+ * recovery deadline.
  */
 import { goingLimitMs, recoveryLimitMs } from '../../recovery.ts'
 import type { FaultEntry, RunRecord } from '../../record.ts'
@@ -16,7 +17,7 @@ export interface Gap {
   /** By the harness's clock. */
   readonly from: number
   readonly until: number
-  /** The latest allowed end of the gap; it is later if a fault affected the worker in the meantime. */
+  /** The latest allowed end of the gap, which is later if a fault affected the worker during the gap. */
   readonly deadline: number
   /** Whether no fault affected the worker. */
   readonly isUnaffected: boolean

@@ -16,9 +16,9 @@ export function together(evidence: Evidence): Violation[] {
 }
 
 /**
- * Compares rows: the last attempt of a job must not start before the previous job is final. A statement stores the
- * time at which it began, and may then see jobs that ended while it was waiting. The times in the handlers' lines are
- * accurate to the millisecond.
+ * Compares rows: the last attempt of a job must not start before the previous job is final. The comparison has a
+ * tolerance, because a statement stores the time at which it began, but may see jobs that ended while it was waiting.
+ * The handlers' lines need no tolerance, because their times are accurate to the millisecond.
  */
 function rowsTogether(schedule: string, jobs: readonly JobRow[], times: Evidence['times']): Violation[] {
   const violations: Violation[] = []
@@ -46,8 +46,8 @@ interface Span {
 }
 
 /**
- * Compares the lines of handlers, which all use one clock. While the attempt whose success was stored was running, no
- * other run of the schedule may have started.
+ * Compares the lines of handlers, which all use one clock. No other run of the schedule may start during an attempt
+ * whose success was stored.
  */
 function handlersTogether(schedule: string, jobs: readonly JobRow[], { runs }: Evidence): Violation[] {
   const taken: Span[] = []

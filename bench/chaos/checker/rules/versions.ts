@@ -1,4 +1,4 @@
-/** Schedules that not every version of the code declares with the same timer: each slot belongs to a declared timer. */
+/** Schedules whose declarations differ between versions of the code: each slot belongs to one of their timers. */
 import { timer } from '../../../../src/timer/index.ts'
 import { fleetDeclarations } from '../../declared.ts'
 import { jobText, type ScheduleEvidence } from '../evidence.ts'
@@ -11,7 +11,7 @@ const timersOf = (id: string): readonly string[] => [
   ),
 ]
 
-/** Whether the versions differ. If all versions declare the schedule with the same timer, no slot may be missing. */
+/** Whether the versions differ in this schedule. If all declare it with the same timer, no slot may be missing. */
 export function isOfTwoVersions(id: string): boolean {
   const declaring = Object.values(fleetDeclarations).filter((declared) =>
     declared.some((one) => one.id === id),
@@ -22,10 +22,10 @@ export function isOfTwoVersions(id: string): boolean {
   )
 }
 
-/** The rows do not show when a version was active, so missing slots cannot be detected. */
+/** The rows do not show when each version was active, so missing slots cannot be detected. */
 export function versionFaults({ id, jobs, last }: ScheduleEvidence): { text: string; at: number }[] {
   const created = last?.created ?? 0
-  // While the clock is behind the creation time, slots extend backwards from that time.
+  // If the clock goes back to before the creation time, slots also occur at whole intervals before that time.
   const courses = timersOf(id).flatMap((text) => {
     const parsed = timer(text)
     const spanMs = parsed.spanMs ?? 1

@@ -1,6 +1,6 @@
 /**
- * A worker that lost a run while it was suspended changes nothing when it wakes up, and its handlers are signalled.
- * Only the outcome of the last attempt counts.
+ * A worker that lost a run while it was suspended does not change the job when it resumes, and its handler is
+ * signalled. Only the outcome of the last attempt counts.
  */
 import type { RunLine } from '../../record.ts'
 import { type Evidence, jobText } from '../evidence.ts'
