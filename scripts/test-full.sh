@@ -25,7 +25,7 @@ part 'all suites on all databases' env KALENDS_TEST_SUITE=full node scripts/test
 if [ $# -gt 0 ]; then exit "$failed"; fi
 part 'documentation site, with its links' npm run docs
 part 'screenshots' env NO_COLOR=1 KALENDS_SCREENSHOTS="$(mktemp -d)" npx vitest run --config test/ui/screenshots.config.ts
-# The npm package "node" contains the Node.js binary. -c puts it on PATH; otherwise, tools use the Node.js that runs npx.
+# The npm package "node" contains the Node.js binary. -c puts it on PATH; without -c, tools use npx's own Node.js.
 for version in 20 22 24 26; do
   if [ "$version" = "$(node -p 'process.versions.node.split(".")[0]')" ]; then continue; fi
   part "version-dependent tests on Node.js $version" \

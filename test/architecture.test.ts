@@ -10,7 +10,7 @@ import { describe, expect, test } from 'vitest'
 const BASE = ['duration', 'errors', 'event-loop', 'events', 'loop', 'logger', 'keys', 'nearest']
 const PARTS = ['schedules', 'jobs', 'views', 'scheduler', 'executor']
 const INNER = ['calendar', 'timer', 'settings', 'model', 'store interface', 'store', ...PARTS, ...BASE]
-/** The files directly in src/, each of which is a part of the design. */
+/** The files directly in src/, each of which has its own place in the design. */
 const ROOT_FILES = [
   'options',
   'definitions',
@@ -30,7 +30,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   generated: [],
   calendar: ['nearest'],
   timer: ['calendar', ...BASE],
-  // Flags, schemas, columns and documents derive from this plain data. It imports no other part, so it can be loaded alone.
+  // Flags, schemas, columns and documents derive from this plain data, which can be loaded alone.
   settings: [],
   model: ['settings', 'timer', 'generated', ...BASE],
   // The tables for applications that use drizzle. The migrations are generated from the same tables.

@@ -236,7 +236,7 @@ describe('for every event and instant', () => {
     )
   })
 
-  test('next() returns the exact run time, rounded up to a millisecond', () => {
+  test('next() rounds the exact run time up to a millisecond', () => {
     fc.assert(
       fc.property(anyEvent, anyMicros, (text, at) => {
         const event = calendar(text)
