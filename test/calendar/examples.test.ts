@@ -91,7 +91,12 @@ test.each([
     '2019-10-26T21:30:00Z',
     ['2019-10-26T22:15:00Z', '2019-10-26T23:15:00Z', '2019-10-27T00:15:00Z', '2019-10-27T02:15:00Z'],
   ],
-  ['a skipped day is not made up', '*-*~2 Pacific/Apia', '2011-12-29T00:00:00Z', ['2012-01-29T10:00:00Z']],
+  [
+    'a run time on a skipped day does not move to another day',
+    '*-*~2 Pacific/Apia',
+    '2011-12-29T00:00:00Z',
+    ['2012-01-29T10:00:00Z'],
+  ],
   [
     'the base does not affect which occurrence of a repeated hour is used (1)',
     '*-11-01 00:30 America/Havana',
