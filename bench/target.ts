@@ -15,7 +15,7 @@ export function atMost(text: string, value: number, most: number, unit = ''): Ta
 /** A figure and the name of its subject. */
 export type Named = readonly [name: string, value: number]
 
-/** One target for several figures, which shows the worst of them. */
+/** One target that covers several figures and shows the worst of them. */
 export function eachAtLeast(text: string, values: readonly Named[], least: number, unit = ''): Target {
   return judgeWorst(
     text,
@@ -53,7 +53,7 @@ export interface Comparison {
   readonly work: string
   readonly unit: string
   readonly peer: string
-  /** The required minimum or maximum factor for Kalends on MariaDB. */
+  /** Kalends on MariaDB must reach at least `least` times or at most `most` times the peer's figure. */
   readonly least?: number
   readonly most?: number
 }

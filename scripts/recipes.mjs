@@ -5,7 +5,7 @@
  *     npm run recipes -- express fastify       # some
  *     node scripts/recipes.mjs kalends.tgz …   # with an existing tarball
  *
- * For each recipe, it copies recipes/<name> and recipes/shared into an empty folder, installs the packed package there,
+ * For each recipe, copies recipes/<name> and recipes/shared into an empty folder, installs the packed package there,
  * runs the script `try`, and removes the folder.
  */
 import { spawnSync } from 'node:child_process'

@@ -10,7 +10,7 @@ import { join } from 'node:path'
 const ROOT = join(import.meta.dirname, '..')
 const FOLDER = join(ROOT, 'drizzle/sqlite')
 
-/** The part of a snapshot of drizzle-kit that this script reads. */
+/** The part of a drizzle-kit snapshot that this script reads. */
 interface Snapshot {
   readonly tables: Readonly<
     Record<

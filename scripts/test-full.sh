@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs every test at full length on every database, and the tests that depend on the Node.js version on every supported
-# one: `npm run test:full`, up to an hour. Continues after a failure, so that one run shows all failures. The last lines
-# repeat the figures.
+# `npm run test:full`: runs every test at full length on every database, and the version-dependent tests on every
+# supported version of Node.js. Takes up to an hour. Continues after a failure, so that one run shows all failures. The
+# last lines repeat the figures.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 output=$(mktemp)
@@ -25,7 +25,7 @@ part 'all suites on all databases' env KALENDS_TEST_SUITE=full node scripts/test
 if [ $# -gt 0 ]; then exit "$failed"; fi
 part 'documentation site, with its links' npm run docs
 part 'screenshots' env NO_COLOR=1 KALENDS_SCREENSHOTS="$(mktemp -d)" npx vitest run --config test/ui/screenshots.config.ts
-# The npm package "node" contains the Node.js binary. -c puts it on PATH; without -c, tools use the Node.js of npx.
+# The npm package "node" contains the Node.js binary. -c puts it on PATH; without -c, tools use npx's own Node.js.
 for version in 20 22 24 26; do
   if [ "$version" = "$(node -p 'process.versions.node.split(".")[0]')" ]; then continue; fi
   part "version-dependent tests on Node.js $version" \

@@ -1,5 +1,5 @@
 /**
- * Runs the tests: `node scripts/test.mjs [filters and options of vitest]`.
+ * Runs the tests: `node scripts/test.mjs [vitest filters and options]`.
  *
  * A file that fails is run once more, alone, after all the others. If it then passes, the run is green and names the
  * file as flaky; more than two such files make it red. Some failures cannot be flaky and make the run red at once: an

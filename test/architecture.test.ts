@@ -10,7 +10,7 @@ import { describe, expect, test } from 'vitest'
 const BASE = ['duration', 'errors', 'event-loop', 'events', 'loop', 'logger', 'keys', 'nearest']
 const PARTS = ['schedules', 'jobs', 'views', 'scheduler', 'executor']
 const INNER = ['calendar', 'timer', 'settings', 'model', 'store interface', 'store', ...PARTS, ...BASE]
-/** Files that `kalends.ts` wires together. */
+/** The files directly in src/, each of which has its own place in the design. */
 const ROOT_FILES = [
   'options',
   'definitions',
@@ -26,14 +26,14 @@ const ROOT_FILES = [
 const ARROWS: Readonly<Record<string, readonly string[]>> = {
   ...Object.fromEntries(BASE.map((file) => [file, []])),
   keys: ['errors', 'nearest'],
-  // Written by scripts/generate.mjs: the version, the migrations, the page.
+  // Written by scripts/generate.mjs: the version, the migrations, the parts of the tables, the page.
   generated: [],
   calendar: ['nearest'],
   timer: ['calendar', ...BASE],
-  // Flags, schemas, columns and documents derive from this plain data; a command that needs it loads nothing else.
+  // Flags, schemas, columns and documents derive from this plain data, which can be loaded alone.
   settings: [],
   model: ['settings', 'timer', 'generated', ...BASE],
-  // The tables for applications that use drizzle, which are also the source of the migrations.
+  // The tables for applications that use drizzle. The migrations are generated from the same tables.
   drizzle: ['settings', 'model'],
   'store interface': ['settings', 'model', ...BASE],
   store: ['store interface', 'settings', 'model', 'generated', ...BASE],
@@ -44,7 +44,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   views: ['store interface', 'model', 'timer', ...BASE],
   // A take-over writes the outcomes of lost attempts, as the executor does.
   'worker part': ['executor', 'store interface', 'settings', 'model', ...BASE],
-  // A worker writes declared sets to the database.
+  // A worker writes sets of declared schedules to the database.
   worker: [
     'generated',
     'worker part',
@@ -164,7 +164,7 @@ function nodesOf(source: ts.SourceFile): ts.Node[] {
   return nodes
 }
 
-/** Everything that a file imports: by statements, re-exports, and import() as a call or a type. */
+/** Everything that a file imports, by import statements, re-exports, and `import()` calls and types. */
 function importsOf(source: ts.SourceFile): string[] {
   return nodesOf(source).flatMap((node) => {
     let specifier: ts.Node | undefined
@@ -269,7 +269,7 @@ describe('the source follows the design', () => {
     expect(users).toEqual(['mysql', 'shared', 'sqlite'].map((name) => `src/drizzle/${name}.ts`))
   })
 
-  test('the planner imports only timers, definitions, and the rules for jitter and for a clock that is ahead', () => {
+  test('the planner imports only timers, columns, settings, and the rules for jitter and for a clock that is ahead', () => {
     const files = ['plan', 'planning', 'decide', 'thaw', 'due-slots']
     const imports = files.flatMap((name) =>
       [...(sources.get(`src/model/${name}.ts`)?.statements ?? [])]

@@ -46,7 +46,7 @@ describe('a relative time is more precise the nearer it is', () => {
   })
 })
 
-test('a span is exact and can be parsed again', () => {
+test('the text of a span is exact and can be parsed', () => {
   for (const milliseconds of [0, 1, 1500, 90_000, 10 * DAY, 14 * DAY, 8 * DAY + 61_001])
     expect(timeSpan(spanText(milliseconds))).toBe(milliseconds)
   expect(spanText(90 * MINUTE)).toBe('1h 30min')

@@ -103,7 +103,7 @@ describe('events', () => {
     expect(heard).toEqual([1])
   })
 
-  it('the payload of an event without a listener is not computed', () => {
+  it('have a payload that is computed only if there is a listener', () => {
     const emitter = new Emitter<Events>(() => {})
     emitter.on('rang', () => undefined)()
     emitter.emit('rang', () => {

@@ -48,7 +48,7 @@ export const startSuite: Suite = {
   },
 }
 
-/** @returns the time at which the worker had started */
+/** @returns the time at which the worker was ready, by `performance.now()` */
 async function startOnSqlite({ servers }: Bench): Promise<number> {
   const path = join(await servers.folder(), `start-${process.hrtime.bigint()}.db`)
   const child = new Child('programs/start', { url: `sqlite:${path}` })

@@ -15,7 +15,7 @@ const JOBS_PER_SECOND = 200
 const CONCURRENCY = 20
 const RATES = [1, 10, 100, 300, 1000]
 const EVERY_SECOND = '*:*:*'
-/** With fewer runs, the suite would measure the cost of an idle worker. */
+/** The lowest rate for which CPU per run is reported. At lower rates, most of it is the cost of an idle worker. */
 const LEAST_FOR_CPU = 100
 const SUBJECT = 'Kalends on MariaDB'
 const resultSchema = z.object({ late: z.array(z.number()), noops: z.number() })
@@ -96,7 +96,7 @@ function perRun({ phase }: Result, rate: number): Cpu {
   return { server: phase.cpu.server / rate, node: phase.cpu.node / rate }
 }
 
-/** In the result's phase, the unit of work is a second. */
+/** The figures in the result's `phase` are per second. */
 async function measure(bench: Bench, rate: number, seconds: number, load: number): Promise<Result> {
   const database = await bench.servers.mariadb()
   const worker = new Child('programs/steady', { url: database.url, seconds, concurrency: CONCURRENCY })

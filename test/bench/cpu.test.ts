@@ -18,7 +18,7 @@ let server: ChildProcess | null = null
 afterEach(() => server?.kill())
 
 describe.skipIf(process.platform !== 'linux')('the processor time of a server', () => {
-  it('includes the process that listens at the URL, and the child processes of that process', async () => {
+  it('includes the process that listens at the URL and its child processes', async () => {
     server = spawn(process.execPath, ['-e', SERVER], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
     const [port] = await once(server, 'message')
     const cpuMs = cpuOfServer(`redis://127.0.0.1:${port}`)

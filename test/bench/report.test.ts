@@ -34,7 +34,7 @@ describe('figures of several runs', () => {
 })
 
 describe('targets', () => {
-  it('report whether they are reached; a value exactly at the limit is enough', () => {
+  it('report whether they are reached; a value exactly at the limit counts as reached', () => {
     expect(atLeast('fast', 2, 2).reached).toBe(true)
     expect(atLeast('fast', 1.99, 2).reached).toBe(false)
     expect(atMost('late', 5, 5, ' ms')).toEqual({ text: 'late', measured: '5 ms', reached: true })
@@ -185,7 +185,7 @@ describe('a plot', () => {
 })
 
 describe('the arguments of the benchmark', () => {
-  it('select suites, the number of runs and the quick mode', () => {
+  it('select suites, the number of runs and quick mode', () => {
     expect(readArguments([], ['a', 'b'])).toEqual({ suites: ['a', 'b'], runs: 5, quick: false })
     expect(readArguments(['b', '--quick', '--runs', '7'], ['a', 'b'])).toEqual({
       suites: ['b'],

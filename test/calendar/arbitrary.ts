@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import type { NaiveEvent } from './naive.ts'
 
-/** The text of a field and its values; null for any value. */
+/** The text of a field, and the values that it matches; null if it matches any value. */
 interface Field {
   readonly text: string
   readonly values: ReadonlySet<number> | null
@@ -78,7 +78,7 @@ const date = fc.boolean().chain((daysFromEnd) =>
   }),
 )
 
-/** Usually every day, so that events elapse often enough around clock changes. */
+/** Usually matches every day, so that events elapse often enough around clock changes. */
 const frequentDate = fc.oneof(
   { weight: 3, arbitrary: fc.constant({ years: ANY, months: ANY, days: ANY, daysFromEnd: false }) },
   { weight: 1, arbitrary: date },

@@ -19,7 +19,7 @@ const examples: readonly Example[] = readFileSync(new URL('examples.jsonl', impo
     return example
   })
 
-/** The first elapses after an instant: `count` of them, or all of them and then `never`. */
+/** The first `count` elapses after an instant; if there are fewer, all of them, followed by `never`. */
 function chain(expr: string, base: string, count: number): string[] {
   const event = calendar(expr)
   const found: string[] = []
@@ -86,12 +86,17 @@ test.each([
     ['2024-01-01T00:00:55Z', '2024-01-01T00:01:00Z', '2024-01-01T00:01:05.500000Z'],
   ],
   [
-    'days from the end use the first occurrence of a repeated hour',
+    'on a day counted from the end of the month, a repeated time elapses at its first occurrence',
     '*-*~5 *:15 Europe/Berlin',
     '2019-10-26T21:30:00Z',
     ['2019-10-26T22:15:00Z', '2019-10-26T23:15:00Z', '2019-10-27T00:15:00Z', '2019-10-27T02:15:00Z'],
   ],
-  ['a skipped day is not made up', '*-*~2 Pacific/Apia', '2011-12-29T00:00:00Z', ['2012-01-29T10:00:00Z']],
+  [
+    'a run time on a skipped day does not move to another day',
+    '*-*~2 Pacific/Apia',
+    '2011-12-29T00:00:00Z',
+    ['2012-01-29T10:00:00Z'],
+  ],
   [
     'the base does not affect which occurrence of a repeated hour is used (1)',
     '*-11-01 00:30 America/Havana',

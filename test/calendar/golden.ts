@@ -8,7 +8,7 @@ export interface GoldenRow {
   readonly tz: string
   readonly valid: boolean
   readonly normalized: string | null
-  /** Consecutive elapses; fewer than five if there are no more. */
+  /** Five consecutive elapses, or fewer if there are no more. */
   readonly next: readonly string[]
 }
 

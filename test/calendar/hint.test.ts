@@ -11,7 +11,7 @@ function refusal(text: string): CalendarSyntaxError {
   throw new Error(`${text} was not rejected`)
 }
 
-test('an error is a single line with the text, the column, the problem and a correction', () => {
+test('an error message is a single line with the text, the column, the problem and a correction', () => {
   const error = refusal('Mo 9:00')
   expect(error.message).toBe(
     'Not a calendar event: "Mo 9:00", column 1: neither a weekday nor a word such as daily; did you mean Mon?',

@@ -14,7 +14,7 @@ export interface NaiveEvent {
   readonly years: ReadonlySet<number> | null
   readonly months: ReadonlySet<number> | null
   readonly days: ReadonlySet<number> | null
-  /** `days` count from the end of the month; 1 is the last day. */
+  /** Whether `days` count from the end of the month; 1 is then the last day. */
   readonly daysFromEnd: boolean
   readonly hours: ReadonlySet<number> | null
   readonly minutes: ReadonlySet<number> | null
@@ -28,7 +28,7 @@ export interface Minute {
 
 const MINUTE = 60_000
 
-/** The local time of a zone in each minute from `from` to `to`. */
+/** The local time in a zone at each minute from `from` (inclusive) to `to` (exclusive). */
 export function minutesShown(zone: string, from: number, to: number): readonly Minute[] {
   const clock = new Intl.DateTimeFormat('en-GB', {
     timeZone: zone,
@@ -76,7 +76,7 @@ export function showings(event: NaiveEvent, minutes: readonly Minute[]): Minute[
     )
 }
 
-/** The elapses of a chain that starts before the minutes: the first occurrence of a repeated time, or both. */
+/** The elapses of a chain that starts before the minutes; a repeated time elapses once, or twice with fold 'both'. */
 export function chain(event: NaiveEvent, minutes: readonly Minute[], fold: Fold): number[] {
   const all = showings(event, minutes)
   const seen = new Set<number>()
@@ -89,12 +89,12 @@ export function chain(event: NaiveEvent, minutes: readonly Minute[], fold: Fold)
     .map(({ instant }) => instant)
 }
 
-/** The smallest step of an event's clock, in milliseconds. */
+/** The resolution of calendar events, in milliseconds. */
 const MICROSECOND = 0.001
 
 /**
- * The first elapse after an instant within the minutes, exactly as the rule is defined: the matching times are taken in
- * local order, starting at the local time of `after` plus one microsecond, and the first that occurs after `after` wins.
+ * The first elapse after the instant `after`, exactly as the rule defines it: the matching times in `minutes` are taken
+ * in local order, starting one microsecond after the local time of `after`. The first that occurs after `after` wins.
  */
 export function nextOfFirst(
   event: NaiveEvent,

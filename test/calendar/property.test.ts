@@ -43,7 +43,7 @@ const windows: readonly Window[] = CHANGES.map(([zone, day]) => {
   return { zone, from, to, minutes: minutesShown(zone, from, to) }
 })
 
-/** An event and an instant around a clock change. */
+/** A window, an event in its zone, and an instant in the window. */
 const aroundChange = fc.constantFrom(...windows).chain((window) =>
   fc.tuple(
     fc.constant(window),
@@ -184,7 +184,7 @@ describe('for every event and instant', () => {
         const event = calendar(text)
         const normal = calendar(String(event))
         expect(String(normal)).toBe(String(event))
-        // As in systemd, the normal form is not equivalent here: a list of all seconds becomes `*`.
+        // As in systemd, the normal form of a list with every second is `*`, which loses any fractions in the list.
         if (/[:,]0*\/0*1(?:[,.]|$| )/.test(text)) return
         expect(normal.nextMicros(at)).toBe(event.nextMicros(at))
       }),
@@ -236,7 +236,7 @@ describe('for every event and instant', () => {
     )
   })
 
-  test('a Date is the exact run time rounded up to a millisecond', () => {
+  test('next() rounds the exact run time up to a millisecond', () => {
     fc.assert(
       fc.property(anyEvent, anyMicros, (text, at) => {
         const event = calendar(text)

@@ -87,7 +87,7 @@ describe('every string either is a valid event or causes an error that states th
   })
 })
 
-describe('the cost of parsing a string is limited by its length, not by the numbers in it', () => {
+describe('the cost of parsing a string depends on its length, not on the numbers in it', () => {
   test('a string is scanned at most a fixed number of times', () => {
     fc.assert(
       fc.property(anyText, (text) => {

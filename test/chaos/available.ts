@@ -5,8 +5,8 @@ import { notTested } from '../support/not-tested.ts'
 import { wantedDatabases } from '../support/servers.ts'
 
 /**
- * Whether a private target can be opened on this machine. If it is requested but unavailable, the last lines of the
- * test run say so.
+ * Whether a private target is requested and can be opened on this machine. If it is requested but unavailable, the last
+ * lines of the test run say so.
  */
 export async function isAvailable(kind: Target['kind']): Promise<boolean> {
   const run = inject('testRun')

@@ -23,14 +23,14 @@ const FAULTS = 4
 /** Enough workers for faults on two of them at the same time. */
 const WORKERS = 4
 const SCHEDULES = 60
-/** A limit, because work never ends if certain protections are missing. */
+/** A limit for the remaining work, which never ends if certain protections are missing. */
 const REST_WITHIN_MS = 30_000
 const LIMIT_MS = 600_000
 
 const isHere = await isAvailable('mariadb')
 let server = ''
 
-/** A private server, because deadlocks are counted for the whole server and one break causes them. */
+/** A private server, because deadlocks are counted per server, and one of the breaks causes deadlocks. */
 beforeAll(async () => {
   const programs = isHere ? await findMariadb() : ''
   if (typeof programs === 'string') return
@@ -80,7 +80,7 @@ describe.concurrent('a product without', { timeout: LIMIT_MS }, () => {
     say(
       `${broken.name}: ${tally.occurrences} occurrences, violations: ${JSON.stringify(count(violations.map(({ rule }) => rule)))}`,
     )
-    // The number is low because some breaks slow the product down.
+    // The minimum is low because some breaks slow the product down.
     expect(tally.occurrences).toBeGreaterThan(20)
     expect(violations.map(({ rule }) => rule)).toEqual(
       expect.arrayContaining([expect.toBeOneOf([...broken.rules])]),

@@ -56,7 +56,7 @@ describe('breaks of the product', () => {
     )
   })
 
-  // Otherwise, a break could change a file that no worker loads.
+  // Without this test, a break could change a file that no worker loads.
   test.each([...new Set(BREAKS.flatMap(({ mutations }) => mutations.map(({ file }) => file)))])(
     'a worker loads %s',
     async (file) => {

@@ -65,7 +65,7 @@ describe('a correct record passes', () => {
   })
 
   it.each([-900, -9, 0, 9, 740, 900])(
-    'a record passes if an edit of `created` moves its slots by %i ms',
+    'a record passes if an edit of `created` moves the slots of a schedule by %i ms',
     (ms) => {
       const run = new Imitation({ begin: NOON })
       for (const offset of [0, 250, 500, 750, 1000, 1250]) {
@@ -314,7 +314,7 @@ describe('detects a record with one fault:', () => {
 
   const spoilers: readonly (readonly [string, Rule, Spoiler])[] = [
     [
-      'two rows of an occurrence with the same id',
+      'two rows with the same id for one occurrence',
       'doubled',
       (record) => ({ ...record, jobs: [...record.jobs, middle('canary-1')] }),
     ],
@@ -362,7 +362,7 @@ describe('detects a record with one fault:', () => {
           job['periodic_task_id'] === 'edit-1' && Date.parse(`${String(job['slot']).replace(' ', 'T')}Z`) > at
         return {
           ...record,
-          // The row is neither edited later nor pruned.
+          // Removes later edits of the schedule, and its later jobs from all prunes.
           journal: record.journal
             .filter((entry) => !(entry.kind === 'edit' && entry.id === 'edit-1' && entry.from > at))
             .map((entry) =>
@@ -378,7 +378,7 @@ describe('detects a record with one fault:', () => {
       },
     ],
     [
-      'a slot that was due before the timer was edited',
+      'a slot that was due before the timer was edited and was never decided',
       'lost',
       changed(middle('edit-1'), { slot: later(middle('edit-1')['slot'], 1) }),
     ],
@@ -558,7 +558,7 @@ describe('detects a record with one fault:', () => {
       }),
     ],
     [
-      'a success that no handler wrote',
+      'a success although the handler never ran',
       'unfinished',
       (record) => ({
         ...record,
@@ -566,7 +566,7 @@ describe('detects a record with one fault:', () => {
       }),
     ],
     ['a handler that exceeds its timeout', 'unfinished', changed(middle('long'), { timeout: 1000 })],
-    ['a failure before the last attempt', 'unfinished', changed(middle('fails'), { max_retries: 2 })],
+    ['a final failure although retries remain', 'unfinished', changed(middle('fails'), { max_retries: 2 })],
   ]
 
   it.each(spoilers)('%s', (_, rule, spoil) => {
@@ -574,7 +574,7 @@ describe('detects a record with one fault:', () => {
     expect(rulesOf(spoil(good))).toEqual([rule])
   })
 
-  it('any single removed run is detected', () => {
+  it('the removal of any single run is detected', () => {
     const runs = good.jobs.filter((job) => job['state'] === 'success' || job['state'] === 'failed')
     const escaped = runs.filter(
       (job) =>
@@ -642,7 +642,7 @@ describe('the order of events when the database clock changes', () => {
     ['during the other event', 59_995, at(60_000), 0],
     ['before, although the clock then shows an earlier time', 90_000, at(105_000, -3_600_000), -1],
     ['after, while the clock still shows an earlier time', 106_000 - 3_600_000, at(105_000, -3_600_000), 1],
-    ['after, with a correct clock again', 115_000, at(105_000, -3_600_000), 1],
+    ['after, once the clock is correct again', 115_000, at(105_000, -3_600_000), 1],
     ['unknown, if the clock was moved at about the same time', 101_000, at(100_500, -3_600_000), 0],
     [
       'during the other event, with a clock that went back',

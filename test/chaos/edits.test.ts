@@ -117,7 +117,7 @@ eachDatabase(({ kind, fresh }) => {
       expect(entry.from).toBeLessThanOrEqual(entry.until)
       left.set(key, entry.row)
     }
-    // Deleted rows are in the journal.
+    // The journal contains each deleted job exactly once.
     const gone = [...before].filter(
       (
         (now) => (id) =>

@@ -104,7 +104,7 @@ export class Imitation {
     this.now += 1
   }
 
-  /** Deletes the final jobs of a schedule, except the newest. */
+  /** Deletes the finished jobs of a schedule, except the newest. */
   prune(schedule: string): void {
     const old = [...this.#jobs.values()]
       .filter((job) => job.schedule === schedule && job.finished !== null)
@@ -135,7 +135,7 @@ export class Imitation {
     })
   }
 
-  /** Performs a pass every `everyMs`. */
+  /** Performs a pass every `everyMs` for `ms`. */
   pass(ms: number, everyMs = 250): void {
     for (const until = this.now + ms; this.now < until; this.now += everyMs) {
       this.#endRuns()

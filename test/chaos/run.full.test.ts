@@ -25,8 +25,8 @@ const SEED = Number(process.env['KALENDS_TEST_CHAOS_SEED'] ?? 20261121)
 /** Time for the run, for all remaining work, and for starting and stopping servers. */
 const LIMIT_MS = MINUTES * 60_000 * 1.5 + 300_000
 /**
- * At least a third of the occurrences that such a run produces on an idle machine. Fewer would mean that the harness
- * does too little.
+ * The minimum: about a third of the occurrences that such a run produces on an idle machine. Fewer would mean that the
+ * harness does too little.
  */
 const LEAST_OCCURRENCES = MINUTES * 60 * 35
 const LEAST_FAULTS = MINUTES * 8

@@ -80,7 +80,7 @@ describe('the script of a run', () => {
     )
   })
 
-  it('never combines a fault on single rows and a system-wide fault in one burst [L80]', () => {
+  it('never combines a fault on single rows with a system-wide fault in one burst [L80]', () => {
     fc.assert(
       fc.property(options, (given) => {
         const { plays, bursts } = scriptOf(given)
@@ -121,7 +121,7 @@ describe('the script of a run', () => {
     )
   })
 
-  it('contains every kind of fault at least once if it has at least as many faults as kinds', () => {
+  it('contains every kind of fault at least once if it has at least as many faults as there are kinds', () => {
     fc.assert(
       fc.property(options, (given) => {
         fc.pre(given.count >= given.faults.length)

@@ -80,7 +80,7 @@ export async function eachFault(
       }
     }, openWithinMs)
 
-    it('starts in the configured night, with these faults', async () => {
+    it('starts in the configured night, and has exactly the expected faults', async () => {
       if (scene.target.leftOut.clock === undefined) {
         const now = await databaseNow(scene.target, scene.target.query)
         expect(now - NIGHT.getTime()).toBeGreaterThanOrEqual(0)
@@ -141,7 +141,7 @@ function whyLeftOut({ target }: Scene, fault: string): string | undefined {
   return Object.entries(target.leftOut).find(([part]) => fault.startsWith(`${part}.`))?.[1]
 }
 
-/** Waits until the worker runs a slot that becomes due only now and is later than all slots it has run. */
+/** Waits until the worker runs a slot that becomes due after this call and is later than all slots it has run. */
 async function workerRuns({ target }: Scene): Promise<void> {
   const lastRunAt = async () => {
     const [row] = await target.query(
@@ -160,7 +160,7 @@ function hostUrls({ target }: Scene, way = 0): string[] {
   return hosts.split(',').map((host) => `${user}${host}${name}`)
 }
 
-/** The result of a statement on each host, as the workers' user: 'done', the number of an error, or its code. */
+/** The result on each host, as the workers' user: 'done', 'silence', 'cut', or another error's number or code. */
 export async function told(
   scene: Scene,
   statement: string,
@@ -326,7 +326,7 @@ export const onLocks: Readonly<Record<string, Expectation>> = {
   'locks.long-read': { reports: /^a read of all \d+ jobs stayed open/ },
 }
 
-/** Faults for a worker that uses the pool of its application. */
+/** Faults for a worker that uses its application's pool. */
 export const onApplications: Readonly<Record<string, Expectation>> = {
   'application.leak': {
     reports: /^the application left transactions open that had locked \S+ and \S+ for \d+ ms$/,

@@ -91,7 +91,7 @@ describe('an invalid expression', () => {
     expect(exitCode).toBe(1)
   })
 
-  test('prints no caret below control characters or a long line', () => {
+  test('prints no caret if the text is long or contains control characters', () => {
     expect(refusal('Mon\t9:00').message).not.toContain('^')
     expect(refusal(`${'1,'.repeat(200)}x`).message).not.toContain('^')
   })

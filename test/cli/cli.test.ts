@@ -9,7 +9,7 @@ import { root, run, start, temporaryFolder } from './program.ts'
 
 const CLI = 'dist/cli/main.js'
 
-/** Writes a module of an application that imports kalends from this package, and returns its name. */
+/** Writes an application module that imports kalends from this package, and returns its file name. */
 async function moduleIn(folder: string, body: string, name = 'app.mjs'): Promise<string> {
   const index = pathToFileURL(join(root, 'dist/index.js')).href
   await writeFile(join(folder, name), `import { task } from '${index}'\n${body}\n`)
@@ -91,7 +91,7 @@ describe('modules that cannot be loaded', () => {
     expect(code).toBe(1)
   })
 
-  test('a TypeScript module runs if this Node.js can import it; otherwise the message says that it cannot', async () => {
+  test('a TypeScript module runs if this version of Node.js can import it; otherwise the error says that it cannot', async () => {
     const cwd = await temporaryFolder()
     const module = await moduleIn(
       cwd,
@@ -107,7 +107,7 @@ describe('modules that cannot be loaded', () => {
 })
 
 eachDatabase(({ fresh, bare }) => {
-  test('kalends migrate reports applied migrations once, even with a prefix and a URL from the environment', async () => {
+  test('kalends migrate applies each migration once per table prefix, and reads the URL from the environment', async () => {
     const cwd = await temporaryFolder()
     const database = await bare()
     const env = { KALENDS_DATABASE: database.url }
@@ -227,12 +227,12 @@ describe('kalends start', () => {
   })
 })
 
-describe('a URL with a password', () => {
+describe('the password in a database URL', () => {
   test.each([
     'mysql://app:s3cret@127.0.0.1:1/app',
     'mysql://app:s3cret%40x@127.0.0.1:1/app',
     'mysql://127.0.0.1:1/app?user=app&password=s3cret',
-  ])('%s never shows it', async (url) => {
+  ])('is never printed: %s', async (url) => {
     const cwd = await temporaryFolder()
     for (const args of [['migrate'], ['start'], ['migrate', '--verbose']]) {
       const { code, stdout, stderr } = await runHere([...args, '--database', url], { cwd })

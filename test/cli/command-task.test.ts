@@ -1,4 +1,4 @@
-/** How the task `command` handles the streams of a program. */
+/** How the task `command` runs a program: its streams, its user and the outcome. */
 import childProcess from 'node:child_process'
 import { EventEmitter } from 'node:events'
 import { existsSync, writeFileSync } from 'node:fs'

@@ -43,7 +43,7 @@ describe.runIf(process.getuid?.() === 0)('--command-user, for root', () => {
     expect(() => commandUser('nobody-of-that-name')).toThrow(/the user 'nobody-of-that-name' does not exist/)
   })
 
-  test('finds the ids and the home directory of a user', () => {
+  test('finds the ids of a user', () => {
     expect(commandUser('nobody')).toMatchObject({
       name: 'nobody',
       uid: expect.any(Number),

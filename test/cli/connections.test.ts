@@ -9,7 +9,7 @@ const OURS = '127.0.0.1'
 const THEIRS = '127.0.0.2'
 const PROXY = '127.0.0.3'
 
-/** Responds to `/` at once and never to `/wait`. */
+/** Responds to `/` at once; the test itself completes the responses to `/wait`, which are in `waiting`. */
 async function serving(limits: Parameters<typeof limitConnections>[1]) {
   const waiting: ServerResponse[] = []
   const server = createServer((request, response) => {
@@ -71,14 +71,14 @@ test('active connections stay open, and further connections get 429 with Retry-A
   expect(String(data)).toMatch(/^HTTP\/1\.1 429 .*\r\nretry-after: 5\r\n/)
   expect(kept.map(({ destroyed }) => destroyed)).toEqual([false, false, false])
   expect(await answered(await open(OURS))).toContain('done')
-  // Once a request has received its response, another connection is accepted.
+  // Once a request has been answered, another connection is accepted.
   const [first] = kept
   waiting[0]?.end('done')
   if (first !== undefined) await once(first, 'data')
   expect(await answered(await open(THEIRS))).toContain('done')
 })
 
-test('silent connections from a hundred clients block no other client [V4]', async () => {
+test('silent connections from a hundred clients do not block other clients [V4]', async () => {
   const { open, answered } = await serving({ total: 50, perClient: 5 })
   for (let index = 0; index < 200; index += 1) await open(`127.0.1.${1 + (index % 100)}`)
   expect(await answered(await open(OURS))).toContain('done')

@@ -1,4 +1,4 @@
-/** Runs `kalends` commands in the process of the test, because starting child processes would take most of the time. */
+/** Runs `kalends` commands in the test process, because starting child processes would take most of the tests' time. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { EventEmitter, once } from 'node:events'
 import { onTestFinished } from 'vitest'
@@ -15,7 +15,7 @@ export interface CommandHere {
   readonly printed: () => string
   /** The output to stderr so far. */
   readonly said: () => string
-  /** Waits until stdout matches. Fails if the command ends before that. */
+  /** Waits until stdout matches the pattern. Fails if the command ends before that. */
   readonly until: (pattern: RegExp) => Promise<string>
   readonly ended: Promise<Ended>
   /** Sends a signal only to this command, unless it has ended, and waits until it ends. */
@@ -74,7 +74,7 @@ class Exit extends Error {
   }
 }
 
-/** The private state of a command in the shared process, including its timers and requests. */
+/** The output and the signal handlers of one command in the shared process, including those of its timers. */
 class Share {
   readonly printed = { stdout: '', stderr: '' }
   readonly signals = new EventEmitter()
@@ -93,7 +93,7 @@ class Share {
 
 const shares = new AsyncLocalStorage<Share>()
 
-/** The output, signal handlers and exits of commands do not affect the test process. */
+/** Redirects the output, signal handlers and exits of commands, so that they do not affect the test process. */
 function sharing(): void {
   for (const name of ['stdout', 'stderr'] as const)
     intercept(process[name], 'write', (share, [text]) => {
@@ -109,7 +109,7 @@ function sharing(): void {
     throw new Exit(Number(code ?? EXIT.ok))
   })
 }
-/** The replacements for the methods. After each file, vitest restores process.exit. */
+/** The replacement methods. vitest restores process.exit after each file, so it must then be replaced again. */
 const intercepted = new WeakSet<object>()
 
 /** @param instead  called when a command calls the method; if `instead` returns undefined, the method is called too */

@@ -42,7 +42,7 @@ describe('kalends start --http', () => {
     expect(made.status).toBe(201)
     const health = await fetch(`${url}health`, { headers: bearing(token) })
     expect(await health.json()).toMatchObject({ ok: true, worker: expect.any(String) })
-    // SIGTERM stops the worker even while a client is listening.
+    // SIGTERM stops the worker even while a client is receiving events.
     const events = await fetch(`${url}api/v1/events`, { headers: bearing(token) })
     expect(events.status).toBe(200)
     worker.child.kill('SIGTERM')
@@ -94,7 +94,7 @@ describe('kalends start --http', () => {
     }
   })
 
-  test('warns in the log and at the terminal about a token that is sent over plain HTTP to another machine', async () => {
+  test('warns in the log and at the terminal if clients on other machines would send the token over plain HTTP', async () => {
     const server = await serving(['0.0.0.0:0'], { KALENDS_TOKEN: TOKEN })
     const { stdout, stderr } = await server.worker.stop()
     expect(stdout).toMatch(/WARN {2}The token travels over plain HTTP/)

@@ -221,7 +221,7 @@ eachDatabase(({ fresh }) => {
     await database.drop()
   })
 
-  test('for a timer with several times, the schedule of a removed time is reported; --only ignores other timers', async () => {
+  test('for a timer with several times, --prune removes the schedule of a removed time; --only ignores other timers', async () => {
     const { database, write, importing, stored } = await machine()
     await write('u/a.service', '[Service]\nType=oneshot\nExecStart=/bin/a\n')
     await write('u/a.timer', '[Timer]\nOnCalendar=01:00\nOnCalendar=02:00\nOnCalendar=03:00\n')
@@ -249,7 +249,7 @@ eachDatabase(({ fresh }) => {
     await database.drop()
   })
 
-  test('a timer that is no longer enabled is stale', async () => {
+  test('the schedule of a timer that is no longer enabled is stale', async () => {
     const { database, write, importing } = await machine()
     await write('u/a.service', '[Service]\nType=oneshot\nExecStart=/bin/a\n')
     await write('u/a.timer', '[Timer]\nOnCalendar=01:00\n')

@@ -1,6 +1,6 @@
 /**
- * A machine with units and crontabs, and the results of `import --dry-run` on it. The expected results are in
- * fixtures/import/expected and are compared with the results of systemd and Debian's crontab for the same files.
+ * A machine with units and crontabs, and the results of `import --dry-run` on it. The results are compared with the
+ * files in fixtures/import/expected, and with what systemd and Debian's crontab read from the same units and crontabs.
  */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { chownSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
@@ -116,7 +116,7 @@ function words(line: string, environment: readonly string[]): string[] {
   )
 }
 
-/** The results of an import, in systemd's format. */
+/** The imported schedules of one timer unit, in the same form as ofSystemd(). */
 function asLoaded(found: readonly Found[], source: string) {
   const times = found
     .filter((one) => one.source === source)
@@ -154,7 +154,7 @@ const hasSystemd =
   isRoot() && (await hasProgram(inject('testRun'), 'The import of units', 'systemd-analyze', 'systemd'))
 
 describe.skipIf(!hasSystemd)('systemd reads the same units', () => {
-  test('timers that would be created have the same times, commands, users, folders and timeouts [C3, L71]', async () => {
+  test('timers that can be imported have the same times, commands, users, folders and timeouts [C3, L71]', async () => {
     const dump = await loaded('system', SYSTEM, 'timers.target console.timer')
     const found = await foundIn('systemd', ...SYSTEM)
     const sources = new Set(
@@ -204,7 +204,7 @@ test.skipIf(!isDebians)(
         .map((name) => foundIn('crontab', `crontabs/${name}`)),
     )
     for (const { original, result, notes } of read.flat()) {
-      // Debian's check accepts days that never occur, and @reboot.
+      // Debian's check accepts dates that never occur, and @reboot.
       const isMistake = result === 'refused' && !/never|@reboot/.test(notes.join())
       const isRejected = isMistake || notes.join().includes('reject')
       expect(checks(`${original}\n`)?.status, original).toBe(isRejected ? 1 : 0)

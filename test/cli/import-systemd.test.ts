@@ -23,7 +23,7 @@ interface Found {
   readonly notes: readonly string[]
 }
 
-/** Writes files; a value that starts with `->` is a link. */
+/** Writes files to a new folder; a value that starts with `->` is the target of a symbolic link. */
 async function tree(files: Readonly<Record<string, string>>): Promise<string> {
   const folder = await temporaryFolder()
   for (const [name, text] of Object.entries(files)) {
@@ -186,7 +186,7 @@ describe('the search path', () => {
     expect(found).toMatchObject([{ source: 'a.timer', result: 'would be created', catchUp: 1 }])
   })
 
-  test('a timer linked from another folder keeps its own name', async () => {
+  test('a timer that is a link to a file in another folder has the name of the link', async () => {
     const files = {
       'opt/x.timer': timer('daily'),
       'etc/x.timer': timer('hourly'),
@@ -382,14 +382,14 @@ describe('units of users', () => {
     ])
   })
 
-  test('are imported separately from system units', async () => {
+  test('cannot be imported together with system units', async () => {
     const cwd = await tree({ 'systemd/user/a.timer': timer, 'systemd/system/b.timer': timer })
     const { code, stderr } = await imported(cwd, 'systemd/system', 'systemd/user')
     expect(code).toBe(2)
     expect(stderr).toContain('import the units of users separately')
   })
 
-  test('with --user, units in any other folder belong to this user', async () => {
+  test('with --user, units in a folder that is neither for system nor for user units belong to this user', async () => {
     const cwd = await tree({
       'units/a.timer': `${timer}[Install]\nWantedBy=timers.target\n`,
       'units/a.service': SERVICE,
@@ -471,7 +471,7 @@ describe('an infinite or zero span, which systemd reads without a warning', () =
     return (await imported(cwd, '.', '--all')).found
   }
 
-  test('infinity never elapses, and other times still do', async () => {
+  test('a span of infinity never elapses, but other times still do', async () => {
     expect(await notesOf('OnCalendar=daily\nOnUnitActiveSec=infinity')).toMatchObject([
       { timer: '*-*-* 00:00:00', notes: [never] },
     ])

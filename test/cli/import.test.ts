@@ -101,7 +101,7 @@ describe('a crontab', () => {
     expect(schedules[0]?.notes.join()).toContain('MAILTO=ops@example.org: no mail is sent')
   })
 
-  test('the user is read from a system crontab', () => {
+  test('each line of a system crontab names the user', () => {
     expect(one('0 3 * * * www-data /srv/app/cleanup -v', { system: true }).schedule?.args).toEqual({
       shell: '/srv/app/cleanup -v',
       user: 'www-data',
@@ -178,11 +178,11 @@ describe('a crontab', () => {
     ['an option after the word', '@daily mail -s Hello joe', [[undefined, 'mail -s Hello joe']]],
     ['nothing after the word', '@daily sync', [[undefined, 'sync']]],
     ['shell syntax', '@daily [ -x /bin/a ] && /bin/a', [[undefined, '[ -x /bin/a ] && /bin/a']]],
-  ])('the column shows whether lines name a user: %s', (_what, text, found) => {
+  ])('whether lines name a user is detected from the word after the time: %s', (_what, text, found) => {
     expect(read(text)).toEqual(found)
   })
 
-  test('--system and --no-system override what the column shows', () => {
+  test('--system and --no-system override this detection', () => {
     expect(read('@daily php /srv/a.php', true)).toEqual([['php', '/srv/a.php']])
     expect(read('@daily daemon /bin/a', false)).toEqual([[undefined, 'daemon /bin/a']])
     expect(read('@daily root /bin/a\n@daily /bin/b', false)).toEqual([
@@ -208,7 +208,7 @@ describe('a crontab', () => {
       undefined,
       "'daemon' is a user of this machine, but 'no-such' is not: choose --system or --no-system",
     ],
-  ])('a contradiction is an error: %j', (text, system, message) => {
+  ])('a contradiction about the user column is an error: %j', (text, system, message) => {
     expect(() => read(text, system)).toThrow(message)
   })
 
@@ -225,7 +225,7 @@ describe('a crontab', () => {
   test.each([
     ['a', 1000, 1000],
     ['\u{1f600}', 600, 1000],
-    // Four code points and three joiners: 11 UTF-16 code units.
+    // Four emoji of two UTF-16 code units each, and three joiners: 11 code units.
     ['👨‍👩‍👧‍👦', 200, 990],
     ['e\u0301', 600, 1000],
     ['xxxxx\u{1f600}', 200, 999],
@@ -267,7 +267,7 @@ describe('systemd units', () => {
     expect(found).toEqual(words)
   })
 
-  test('continued lines, comments, and drop-ins that clear and add are read', () => {
+  test('continued lines, comments, and drop-ins that clear and add values are read', () => {
     const unit = readUnit([
       '# a comment\n[Timer]\nOnCalendar=daily\nOnCalendar=hourly\nRandomizedDelaySec=1\\\n  min\n',
       '[Timer]\nOnCalendar=\nOnCalendar=weekly\n',

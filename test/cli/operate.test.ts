@@ -15,7 +15,7 @@ interface Operator {
   readonly env: Readonly<Record<string, string>>
   /** Runs a command to completion, without a terminal. */
   readonly cli: (...args: string[]) => Promise<Ended>
-  /** Also parses the output as JSON lines. Fails if the command fails. */
+  /** Runs a command with --json and parses the lines of its output. Fails if the command fails. */
   readonly json: (...args: string[]) => Promise<Readonly<Record<string, unknown>>[]>
   /** Starts a worker with this module body. It is stopped when the test ends. */
   readonly worker: (body: string, ...args: string[]) => Promise<void>

@@ -24,7 +24,7 @@ describe('error lines', () => {
     return written
   }
 
-  test('escape control, C1 and bidi characters', () => {
+  test('escape control and bidi characters', () => {
     for (const verbose of [false, true]) {
       const text = reported(new CommandError(`no schedule '${HOSTILE}'`), verbose)
       expect(text).not.toMatch(ACTIVE)
@@ -80,7 +80,7 @@ test('joiners are kept in emoji and in scripts that need them, and escaped elsew
   expect(harmlessText('⚠\u200b می\ufeff')).toBe(String.raw`⚠\u200b می\ufeff`)
 })
 
-test('plain text and line breaks of a message are unchanged', () => {
+test('plain text is unchanged, and the line breaks of a message are kept', () => {
   expect(harmlessText('ünï 漢字 😀')).toBe('ünï 漢字 😀')
   expect(harmlessLines('one\n  two\n\nthree')).toBe('one\n  two\n\n  three')
 })

@@ -20,7 +20,7 @@ export interface Program {
   readonly child: ChildProcess
   /** The output to stdout so far. */
   readonly printed: () => string
-  /** Waits until stdout matches. Fails if the program ends before that or hangs. */
+  /** Waits until stdout matches the pattern. Fails if the program ends before that, or after `limitMs`. */
   readonly until: (pattern: RegExp, limitMs?: number) => Promise<string>
   readonly ended: Promise<Ended>
 }
@@ -99,7 +99,7 @@ export function run(script: string, args: readonly string[], options: RunOptions
   return start(script, args, options).ended
 }
 
-/** Every command of the program, loaded. */
+/** Every top-level command of `kalends`, loaded. */
 export async function everyCommand(): Promise<AnyCommand[]> {
   const names = (await program([])).commands.map((command) => command.name())
   return Promise.all(

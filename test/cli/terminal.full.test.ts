@@ -186,7 +186,7 @@ describe('the database', () => {
     expect(stderr).toContain(why)
   })
 
-  test('makes every command that needs it exit with 5 if it is unavailable', async () => {
+  test('if it is unavailable, every command that needs it exits with 5', async () => {
     const cwd = await temporaryFolder()
     const down = ['--database', 'mysql://root:s3cret@127.0.0.1:1/app']
     const commands = [
@@ -252,7 +252,7 @@ describe('help', () => {
 
   test('loads no heavy modules', async () => {
     const cwd = await temporaryFolder()
-    // Node.js writes the names of the loaded modules to this file.
+    // Node.js writes the names of the loaded modules to files in this folder.
     await run(CLI, ['--help'], { cwd, env: { NODE_V8_COVERAGE: join(cwd, 'loaded') } })
     const loaded = readdirSync(join(cwd, 'loaded')).flatMap((name) => {
       const { result }: { result: { url: string }[] } = JSON.parse(
@@ -299,7 +299,7 @@ describe('kalends check', () => {
 })
 
 describe('completion', () => {
-  /** An environment with the program `kalends`, which the scripts run. */
+  /** An environment in which the completion scripts find the program `kalends`. */
   const environment = async () => {
     const folder = await temporaryFolder()
     await writeFile(join(folder, 'kalends'), `#!/bin/sh\nexec ${program} "$@"\n`, { mode: 0o755 })

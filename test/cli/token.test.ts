@@ -95,7 +95,7 @@ describe('a token is rejected', () => {
     },
   )
 
-  test('a token that cannot be stored is rejected', async () => {
+  test('a token file that cannot be created is rejected', async () => {
     const file = join(await fileWith(TOKEN), 'token')
     expect(() => givenToken(file)).toThrow(/token file '.*' cannot be used: ENOTDIR/)
   })

@@ -47,7 +47,7 @@ it('there are examples', () => {
 })
 
 eachDatabase(({ fresh }) => {
-  it.skipIf(!hasCurl)('every command responds as documented', async () => {
+  it.skipIf(!hasCurl)('the server responds to every command as documented', async () => {
     const database = await fresh()
     onTestFinished(() => database.drop())
     const kalends = await Kalends.open(database.url, { retention: false })

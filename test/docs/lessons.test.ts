@@ -18,7 +18,7 @@ test('no statement hides errors from the database or merges inserts and updates 
 })
 
 eachDatabase(({ fresh }) => {
-  test('handlers that end immediately leave nothing running, and the stop completes [L31]', async () => {
+  test('handlers that end immediately leave nothing running, and stop() completes [L31]', async () => {
     const database = await fresh()
     const quick = task('quick')
     const kalends = await Kalends.open(database.url, { pollInterval: 50 })

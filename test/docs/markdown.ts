@@ -14,7 +14,7 @@ export interface Block {
   readonly text: string
 }
 
-/** Every Markdown file for readers, except generated files. */
+/** Every Markdown file of the documentation, except generated files. */
 export function pages(): string[] {
   const docs = readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.md') && !file.startsWith('reference'))

@@ -1,4 +1,4 @@
-/** The statement of docs/databases.md for finding text that the SQLite driver cannot read. */
+/** The statement in docs/databases.md that finds text that the SQLite driver cannot read. */
 import { join } from 'node:path'
 import Libsql from 'libsql'
 import { expect, it } from 'vitest'

@@ -9,7 +9,7 @@ import { Kalends } from '../../src/index.ts'
 import { TABLE_NAMES } from '../../src/store/sql/tables.ts'
 import { pages, root } from './markdown.ts'
 
-/** The formatter pads the cells of tables. */
+/** Collapses spaces, because the formatter pads the cells of tables. */
 const read = (file: string) => readFileSync(join(root, file), 'utf8').replaceAll(/ +/g, ' ')
 
 /** The names and codes of the errors in a source file. */
@@ -32,7 +32,7 @@ test('docs/errors.md lists exactly the existing errors with their codes', () => 
   expect(new Set(documented)).toEqual(new Set(declared))
 })
 
-/** npm also shows README.md, where only absolute links work. */
+/** npm also shows README.md, and only absolute links work there. */
 const HERE =
   /^https:\/\/(?:raw\.githubusercontent\.com\/kalends\/kalends\/main|github\.com\/kalends\/kalends\/blob\/main)\//
 
@@ -58,14 +58,14 @@ function links(): Link[] {
   )
 }
 
-test('links to pages and files in the package have existing targets', () => {
+test('links to pages and files in the repository have existing targets', () => {
   expect(links().length).toBeGreaterThan(100)
   expect(links().filter(({ target }) => !existsSync(target))).toEqual([])
   const readme = readFileSync(join(root, 'README.md'), 'utf8')
   expect([...readme.matchAll(/\]\((?!https:|#)[^)]*\)/g)].map(([link]) => link)).toEqual([])
 })
 
-test('the settings of the home page keep the indentation that YAML needs', () => {
+test('the front matter of the home page keeps the indentation that YAML needs', () => {
   expect(readFileSync(join(root, 'docs/index.md'), 'utf8')).toMatch(/^---\nlayout: home\nhero:\n {2}name: /)
 })
 

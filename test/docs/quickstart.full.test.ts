@@ -1,5 +1,5 @@
-/** Follows the steps on each page in order: creates the files, runs each command in its terminal, and expects the
- * documented output. */
+/** Follows the steps on each page in order: creates the files, runs each command in the first or second terminal, and
+ * expects the documented output. */
 import { spawn } from 'node:child_process'
 import { chmod, mkdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -12,7 +12,7 @@ interface Step {
   /** The files from earlier steps, by name. */
   readonly files: ReadonlyMap<string, string>
   readonly commands: Block
-  /** Strings that the output contains, in this order. */
+  /** The lines that the output must contain. */
   readonly shown: readonly string[]
 }
 
@@ -52,7 +52,7 @@ test.skipIf(!hasBash).each(['docs/quickstart.md', 'docs/guides/your-own-job-tabl
     const { KALENDS_DATABASE: _, ...inherited } = process.env
     const env = { ...inherited, PATH: `${bin}:${process.env['PATH']}`, TZ: 'UTC', NO_COLOR: '1' }
 
-    /** @returns the whole output, once the program has ended or printed `until` */
+    /** `done` resolves with the output so far once the program has ended or printed `until`. */
     const terminal = (line: string, until?: string) => {
       const child = spawn('bash', ['-c', until === undefined ? line : `exec ${line}`], { cwd, env })
       let printed = ''

@@ -144,7 +144,7 @@ test.each([
   await expect(withPart(page, part())).toMatchFileSnapshot(join(root, page))
 })
 
-test('the page lists every setting', async () => {
+test('the settings of the web page are up to date', async () => {
   await expect(ofPage()).toMatchFileSnapshot(join(root, 'src/ui/api/generated/settings.ts'))
 })
 

@@ -7,7 +7,7 @@ import { blocksOf, pages, root } from './markdown.ts'
 
 const blocks = pages().flatMap((page) => blocksOf(page, ['ts']))
 
-/** Maps the applications' imports to the sources, because the build may be outdated. */
+/** Maps the entry points of the package to the sources, because the build may be outdated. */
 function entryPoints(): Record<string, string[]> {
   const { exports }: { exports: Record<string, { default?: { default: string } }> } = JSON.parse(
     readFileSync(join(root, 'package.json'), 'utf8'),

@@ -47,7 +47,7 @@ eachDatabase(({ kind, fresh }) => {
         await until(`the job ${id} is queued again`, async () =>
           new RegExp(`queued \\w+ ${id}\n`).test(printed()),
         )
-      // Start the worker only now, because a job that ended earlier would not be handed over again.
+      // Start the workers only now, because a job that ended earlier would not be handed over again.
       workers.push(...[1, 2].map(() => start(WORKER, args, { cwd })))
       await until('six jobs are done', async () => done().length >= 6)
       for (const id of ids)

@@ -14,7 +14,7 @@ import { KALENDS, KalendsModule } from '../../examples/nest-like/kalends.module.
 import { start, temporaryFolder } from '../cli/program.ts'
 import { eachDatabase } from '../support/databases.ts'
 
-test('on a virtual clock, a day of the schedule calls the methods of the injected class', async () => {
+test('on a virtual clock, advancing one day calls the methods of the injected class', async () => {
   const made: Application[] = []
   const clock = await open(
     async (kalends) => {
@@ -58,7 +58,7 @@ eachDatabase(({ fresh }) => {
     expect(await workers()).toEqual([])
   })
 
-  test('the program ends cleanly on request', async () => {
+  test('the program ends cleanly on SIGTERM', async () => {
     const database = await fresh()
     onTestFinished(() => database.drop())
     const cwd = await temporaryFolder()

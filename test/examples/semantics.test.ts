@@ -162,7 +162,7 @@ onAllDatabases(
       kind,
     ).toContain('overlap')
 
-    // The pause takes effect within the poll interval. It is not downtime, so nothing is made up or counted as missed.
+    // The pause takes effect within the poll interval. Its slots neither run later nor count as missed.
     const pollIntervalMs = 1000
     const between = history.filter(
       ({ slot }) => slot !== null && slot.getTime() > off.getTime() + pollIntervalMs && slot <= on,

@@ -1,4 +1,4 @@
-/** One attempt in memory: the context of its handler, and the cases in which it ends before or without its handler. */
+/** One attempt in memory: its handler's context, and attempts that end before the handler or without calling it. */
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { AttemptTimeoutError, CancelledError } from '../../src/errors.ts'
 import type { Handler, HandlerContext } from '../../src/executor/handler.ts'
@@ -298,7 +298,7 @@ it('an abandoned handler is listed until it ends, and its outcome has no effect'
   expect(ends.get('j')).toBe(end)
 })
 
-it('a job that is cancelled while its args are checked ends without calling its handler', async () => {
+it('if a job is cancelled while its args are checked, its handler is not called', async () => {
   const checked = gate<{ readonly value: Record<string, unknown> }>()
   let calls = 0
   const { executor, ends } = await running({

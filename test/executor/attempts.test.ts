@@ -205,7 +205,7 @@ eachDatabase((under) => {
     expect(called).toBe(0)
   })
 
-  it('invalid args in a call made by the handler cause an ordinary error, which is retried', async () => {
+  it('invalid args in a call made by the handler cause an ordinary error, so the attempt is retried', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const other = task('other', { args: z.object({ days: z.number() }) })

@@ -68,7 +68,7 @@ describe('the promotion of due jobs', () => {
 })
 
 describe('after a claim without a response', () => {
-  /** The next claim gets no response, while `claims` are in progress here and `held` are held in the database. */
+  /** The next claim gets no response. The jobs `claims` are running here, and the database has claims for `held`. */
   async function unanswered(claims: readonly string[], held: readonly string[]) {
     fakeTimers()
     // The process is not new when the claim fails.
@@ -119,7 +119,7 @@ describe('after a claim without a response', () => {
     expect([...reasons]).toEqual([['b', new LeaseLostError('The job b was taken from this worker')]])
   })
 
-  it('the comparisons continue if another statement gets no response during the last one', async () => {
+  it('the comparisons continue if another statement gets no response during the last comparison', async () => {
     const { executor, compared, state } = await unanswered([], [])
     state.onCompare = () => {
       if ((compared.at(-1) ?? 0) < 30_000) return

@@ -42,7 +42,7 @@ it('runs that ended two periods ago do not count', () => {
   expect(ahead.wanted()).toBe(0)
 })
 
-it('no more are wanted while more than half of the wanted number wait', () => {
+it('no more jobs are wanted while more than half of the wanted number are waiting', () => {
   ran(10)
   ahead.add(jobs(5))
   expect(ahead.wanted()).toBe(5)
@@ -52,7 +52,7 @@ it('no more are wanted while more than half of the wanted number wait', () => {
   expect(ahead.wanted()).toBe(5)
 })
 
-it('none are wanted for a second after a claim has left out jobs', () => {
+it('no jobs are wanted for a second after a claim has left out jobs', () => {
   ahead.pause()
   vi.advanceTimersByTime(980)
   // The period ends exactly a second after the claim.

@@ -1,4 +1,4 @@
-/** The hand-over loop after a submit callback that throws, hangs or ends the transaction. */
+/** The hand-over loop: its batches, database errors, and submit callbacks that throw, hang or end the transaction. */
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { StoreUnavailableError } from '../../src/errors.ts'
 import { type ExternalQueue, HandOver } from '../../src/executor/hand-over.ts'
@@ -164,7 +164,7 @@ it('reports the error if the database rejects an outcome', async () => {
   expect(errors.mock.calls).toEqual([[error, 'hand-over']])
 })
 
-it('calls submit with jobs without internal fields of the store, with the connection and with a signal', async () => {
+it("submit receives the connection, a signal, and the jobs without the store's internal fields", async () => {
   const submit = vi.fn<ExternalQueue['submit']>()
   const tx = {}
   const { signal } = new AbortController()
@@ -185,7 +185,7 @@ it('calls submit with jobs without internal fields of the store, with the connec
   for (const name of ['claim', 'argsText', 'policy', 'releases']) expect(job).not.toHaveProperty(name)
 })
 
-it('each hand-over starts after the group of the last job of the one before', async () => {
+it('each hand-over starts after the group of the last job of the previous hand-over', async () => {
   const after: string[] = []
   const groups = ['a', 'b', 'c']
   const { handOver } = scene([], {
@@ -212,7 +212,7 @@ it('promotes due jobs once after each call of wakeForTime', async () => {
   expect(promoteDue).toHaveBeenCalledTimes(1)
 })
 
-it('postpones a job that cannot be promoted, reports other errors of the promotion, and hands over the rest', async () => {
+it('postpones a job that cannot be promoted, reports other promotion errors, and hands over the other jobs', async () => {
   const error = new Error('bad row')
   const scenes = {
     refusing: scene(['a'], {
@@ -267,7 +267,7 @@ it('while the worker has no id, hands over nothing', async () => {
   expect(left.size).toBe(1)
 })
 
-it('if the database accepts no job because of an error of submit, throws an error that names the callback', async () => {
+it('if the database accepts no job because submit failed, throws an error that names the callback', async () => {
   const cause = new CallbackError('no more room')
   const { handOver } = scene(['a'], {
     handOver: () => Promise.reject(new AllRefusedError('all were refused', { cause })),
@@ -285,7 +285,7 @@ it('if the database accepts no job because of an error of submit, throws an erro
   }
 })
 
-it('an error of submit contains no secrets of its jobs, and its cause has a stack', async () => {
+it('an error that submit throws contains no secrets of the jobs, and its cause has a stack', async () => {
   const thrown: unknown[] = []
   const waiting = [{ ...jobOf('a'), argsText: '{"password":"hunter22"}' }]
   const { handOver } = scene([], {
