@@ -95,7 +95,7 @@ eachDatabase((under) => {
     expect((await call('POST /api/v1/schedules/none/pause')).status).toBe(404)
   })
 
-  it('a pause has a reason, and either keeps or cancels waiting jobs', async () => {
+  it('a pause can have a reason, and either keeps or cancels waiting jobs', async () => {
     const { call, kalends, lines } = await apiScene(under)
     await call('PUT /api/v1/schedules/s', { body: mail })
     const { body: run } = await call('POST /api/v1/schedules/s/run')
@@ -113,7 +113,7 @@ eachDatabase((under) => {
     expect(lines.some(({ fields }) => JSON.stringify(fields).includes('See #1'))).toBe(true)
   })
 
-  it('administrators without a scope can preview, create, list and end freezes', async () => {
+  it('without a scope, readers can list freezes, operators can preview them, and only administrators can create and end them', async () => {
     const { call, kalends, lines } = await apiScene(under)
     await call('PUT /api/v1/schedules/s', { body: mail })
     const target = { task: 'mail', until: '2199-01-01T00:00:00.000Z' }
@@ -325,7 +325,7 @@ eachDatabase((under) => {
     })
   })
 
-  it('the API shows the load of a week and the runs of an hour', async () => {
+  it('the API shows the load per hour and the upcoming runs', async () => {
     const { call, kalends, database } = await apiScene(under)
     await kalends.schedules.create({ id: 'daily', task: 'mail', timer: '03:00' })
     await kalends.schedules.create({ id: 'often', task: 'mail', timer: '*:*:*' })
