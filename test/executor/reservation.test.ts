@@ -375,7 +375,7 @@ it.each([
     ],
   ],
 ])(
-  'nothing can be reserved after %s, because jobs may still be waiting',
+  'nothing can be reserved after %s, because other jobs may still be waiting',
   async (_, shortRuns, claims) => {
     fakeTimers()
     const limits: { readonly limit: number; readonly ahead: number | undefined }[] = []

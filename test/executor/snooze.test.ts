@@ -57,7 +57,7 @@ test.each<[string, Middleware]>([
         throw new Error('wrapped', { cause: error })
       }),
   ],
-])('middleware that %s does not prevent the snooze, and inner middleware sees a SnoozedError', async (_, middleware) => {
+])('middleware that %s does not prevent a snooze, and others see a SnoozedError', async (_, middleware) => {
   const seen: unknown[] = []
   const watching: Middleware = (_job, run) =>
     run().catch((error: unknown) => {

@@ -1,4 +1,4 @@
-/** Forwarding headers count only if they come from trusted proxies, and an open API rejects requests with any of them. */
+/** Forwarding headers count only if trusted proxies send them, and an open API rejects requests with such headers. */
 import { once } from 'node:events'
 import { createServer, request as rawRequest } from 'node:http'
 import { connect, type AddressInfo } from 'node:net'

@@ -36,7 +36,7 @@ export function submitted({ row, jobs }: Life, plan: Plan): Life {
   return { row: { ...row, ...applied(row, plan) }, jobs: [...left, ...added] }
 }
 
-/** A worker takes the first waiting job. */
+/** A worker claims the first waiting job. */
 export function claimed(life: Life): Life {
   const first = life.jobs.findIndex(({ state }) => state === 'waiting')
   return {
