@@ -166,7 +166,7 @@ describe('locked and rejected outcomes', () => {
 
   const lockedAll = (attempts: readonly UnsettledAttempt[]) => ({ ...settledAll([]), locked: [...attempts] })
 
-  it('share one limit of exempt outcomes, and the age of the oldest is known even after others have moved ahead of it', async () => {
+  it('share one limit for outcomes that occupy no capacity, and the age of the oldest is known even after others have moved ahead of it', async () => {
     const { settler, batches, onSettled, later } = settlerOn(async (attempts) => {
       const refused = attempts.filter(({ fence }) => fence.id === 'bad')
       return {

@@ -195,7 +195,7 @@ eachDatabase((under) => {
     )
   })
 
-  it('lists have pages, filters, counts and runs', async () => {
+  it('schedules can be paged, filtered, counted, listed with their runs, and deleted in a batch', async () => {
     const { call, kalends } = await apiScene(under)
     for (const id of ['c', 'a', 'b', 'd']) {
       await kalends.schedules.create({ id, task: id === 'd' ? 'other' : 'mail', timer: 'daily', group: 'g' })
@@ -294,7 +294,7 @@ eachDatabase((under) => {
       expect((await call('GET /api/v1/jobs/none/attempts')).status).toBe(404)
     })
 
-    it('return their log as separate lines, and only the lines after a given one on request', async () => {
+    it('return their log line by line or, on request, only the lines after a given one', async () => {
       const { call, kalends } = await apiScene(under)
       const { task } = await import('../../src/index.ts')
       kalends.handle(task('talk'), ({ log }) => {

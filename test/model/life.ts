@@ -27,7 +27,7 @@ export function countOf(open: OpenJobs): number {
   return open.waiting + open.blocked + open.running
 }
 
-/** The life after a plan is written. If the plan replaces jobs, only the running ones stay, and are asked to stop. */
+/** The state after a plan is written. If the plan replaces jobs, only the running ones stay, and are asked to stop. */
 export function submitted({ row, jobs }: Life, plan: Plan): Life {
   const left = plan.replaces
     ? jobs.filter(({ state }) => state === 'running').map((job) => ({ ...job, stopRequested: true }))
