@@ -36,7 +36,7 @@ describe('a supervised loop', () => {
   beforeEach(() => void vi.useFakeTimers({ now: Date.UTC(2026, 0, 1) }))
   afterEach(() => void vi.useRealTimers())
 
-  it('sleeps as long as the pass requests', async () => {
+  it('sleeps for as long as the pass requests', async () => {
     const { loop, begun, endPass } = controlled([1000])
     loop.start()
     await endPass()
@@ -156,7 +156,7 @@ describe('a supervised loop', () => {
     expect(waits.length).toBeGreaterThan(15)
   })
 
-  it('keeps its back-off unchanged after a lock wait, because the wait was long enough', async () => {
+  it('does not increase its back-off after a lock wait, because the wait itself was long enough', async () => {
     const begun: number[] = []
     const loop = new Loop({
       name: 'test',
@@ -185,7 +185,7 @@ describe('a supervised loop', () => {
     expect(begun()).toBe(2)
   })
 
-  it('stop completes the current pass and starts no further pass', async () => {
+  it('on stop, completes the current pass and starts no further pass', async () => {
     const { loop, begun, endPass } = controlled([0])
     loop.start()
     let stopped = false

@@ -103,7 +103,7 @@ eachDatabase((under) => {
 
     const fine = await kalends.jobs.submit('fine')
     expect(await ended(kalends, fine)).toMatchObject({ state: 'success', result: 'done' })
-    // The row is written before the worker has the response.
+    // The outcome is in the database before the worker has received the response.
     await until(async () => (kalends.health().unwritten === 0 ? true : null))
     expect(kalends.health()).toMatchObject({ ok: true, running: 0, unwritten: 0, rejected: 0 })
     expect(messages().filter((message) => message.startsWith('error'))).toEqual([])
@@ -131,7 +131,7 @@ eachDatabase((under) => {
       level: 'warn',
       message: 'Further lines of attempt 1 are dropped: it has logged 10000 lines or 4 MB',
     })
-    // 256 lines of 16 KB are 4 MB.
+    // 256 lines of 16 KB add up to 4 MB; one more line is the warning.
     const loud = await kalends.jobs.submit('shouts')
     expect(await ended(kalends, loud)).toMatchObject({ state: 'success' })
     expect(await kalends.jobs.logs(loud)).toHaveLength(257)

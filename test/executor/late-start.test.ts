@@ -16,7 +16,7 @@ import { claimed, executorOn, NOTHING } from './claimed.ts'
 const TRUSTED_MS = ((LEASE_MS * 3) / 5) * 0.99
 
 /**
- * A worker that claims the jobs a, b and c at once, with a clock that the test advances.
+ * Runs a worker that claims the jobs a, b and c together. Its clock advances only by the given times.
  *
  * @param claimMs  the response time of the claim
  * @param handlerMs  how long the first handler blocks the process
@@ -73,7 +73,7 @@ describe('claimed jobs', () => {
         ['c', 'released'],
       ]),
     )
-    // Until then, this worker makes no claims.
+    // Until the next heartbeat, this worker makes no claims.
     await executor.runDue()
     expect(started).toEqual(['a'])
     await membership.beat()
@@ -81,7 +81,7 @@ describe('claimed jobs', () => {
     expect(started.toSorted()).toEqual(['a', 'b', 'c'])
   })
 
-  it('do not start if the response to their claim is too late', async () => {
+  it('do not start if the response to their claim arrives too late', async () => {
     const { executor, membership, started, ends } = await runDue({ claimMs: TRUSTED_MS })
     expect(started).toEqual([])
     expect(ends.map(([, end]) => end)).toEqual(['unstarted', 'unstarted', 'unstarted'])
@@ -108,7 +108,7 @@ eachDatabase((under) => {
     ])
     const settled = collect(kalends, 'settled')
     await kalends.start()
-    // The test sends no statements, because a statement that runs longer than a lease is aborted.
+    // The test waits for events instead of querying, because a statement that runs longer than a lease is aborted.
     await until(async () =>
       settled.filter(({ state }) => state === 'success').length > others.length ? true : null,
     )

@@ -30,7 +30,7 @@ async function started(concurrency: number, own: number | null = null) {
     worker: WORKER as string | null,
     claims: gate(),
     answer: null as Gate | null,
-    /** The error of the next claim. */
+    /** The error that the next claim throws. */
     failure: null as Error | null,
     running: 0,
     most: 0,
@@ -90,7 +90,7 @@ async function started(concurrency: number, own: number | null = null) {
   return { executor, state, limits, waiting, held, released, ends }
 }
 
-/** Waits until everything started in this turn of the event loop has ended. */
+/** Throws if nothing could be reserved. */
 function reserved(reservation: Reservation | null): Reservation {
   if (reservation === null) throw new Error('no free capacity')
   return reservation
@@ -98,7 +98,7 @@ function reserved(reservation: Reservation | null): Reservation {
 
 const NO_RESPONSE = new StoreUnavailableError('no response')
 
-it('a reservation is limited by the request and by free capacity, and claims do not use it', async () => {
+it('a reservation is limited by the request and by free capacity, and claims do not use reserved capacity', async () => {
   const { executor, limits, waiting, ends, state } = await started(4)
   const first = reserved(executor.claims.reserve(WORKER, 3))
   expect(first).toMatchObject({ limit: 3 })
@@ -123,7 +123,7 @@ it('a reservation is limited by the request and by free capacity, and claims do 
   expect(state.most).toBe(4)
 })
 
-it('the limit of a task applies to all reservations together', async () => {
+it('the concurrency limit of a task applies to all reservations together', async () => {
   const { executor, ends } = await started(10, 2)
   ends.set('x', gate())
   const first = reserved(executor.claims.reserve(WORKER, 1))
@@ -230,7 +230,7 @@ it('capacity that becomes free during a claim cannot be reserved', async () => {
   await executor.stop(1000)
 })
 
-it('a claim that fails with a response from the database returns its reservation', async () => {
+it('a claim that the database rejects frees the capacity that it has reserved', async () => {
   const { executor, state, waiting, limits } = await started(3)
   const claiming = state.claims.promise
   state.failure = new Error('constraint')
@@ -250,14 +250,14 @@ it('a reservation cannot end twice', async () => {
   expect(reserved(executor.claims.reserve(WORKER, 1)).limit).toBe(1)
 })
 
-it('a statement that fails with a response from the database leaves no uncertainty', async () => {
+it('after a statement that the database rejects, capacity can be reserved again at once', async () => {
   const { executor } = await started(1)
   reserved(executor.claims.reserve(WORKER, 1)).abandon(new Error('constraint'))
   reserved(executor.claims.reserve(WORKER, 1)).commit([])
   await executor.stop(1000)
 })
 
-it('without a response, jobs of the lost submission are released, but not those of another submission', async () => {
+it('if a submission gets no response, its jobs are released, but not those of another submission', async () => {
   const { executor, held, released, ends } = await started(4)
   ends.set('y', gate())
   const [lost, other] = [
@@ -267,7 +267,7 @@ it('without a response, jobs of the lost submission are released, but not those 
   held.push('x', 'y')
   lost.abandon(NO_RESPONSE)
   await settledDown()
-  // The other submission has not received its response.
+  // The other submission has not received its response yet.
   expect(released).toEqual([])
   expect(executor.claims.reserve(WORKER, 1)).toBeNull()
   other.commit([claimed('y')])
@@ -277,7 +277,7 @@ it('without a response, jobs of the lost submission are released, but not those 
   await executor.stop(1000)
 })
 
-it('the uncertainty ends only with a late enough comparison, so it does not end while the database is unavailable', async () => {
+it('a submission without a response stays uncertain until a late enough comparison with the database, even after an outage', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
   onTestFinished(() => void vi.useRealTimers())
   const { executor, state, held, released } = await started(1)
@@ -326,7 +326,7 @@ it('after a failover, if the new server has only an earlier claim of a job, the 
   await settledDown()
   expect(state.aborted).toEqual(['a: LeaseLostError'])
   await pass(3000)
-  // The next claim would get the number of the claim whose handler is still running.
+  // If the job were released now, its next claim would get the number of the claim whose handler is still running.
   expect(released).toEqual([])
   ends.get('a')?.open()
   await pass(3000)
@@ -347,7 +347,7 @@ it('queued jobs start before jobs that are submitted later', async () => {
   await executor.stop(1000)
 })
 
-it('a stop waits for submissions without a response and for the jobs that they start', async () => {
+it('a stop waits for submissions in progress and for the jobs that they start', async () => {
   const { executor, ends, state } = await started(1)
   const end = gate()
   ends.set('x', end)
@@ -375,7 +375,7 @@ it.each([
     ],
   ],
 ])(
-  'nothing can be reserved after %s, because it does not show that no job waits',
+  'nothing can be reserved after %s, because other jobs may still be waiting',
   async (_, shortRuns, claims) => {
     fakeTimers()
     const limits: { readonly limit: number; readonly ahead: number | undefined }[] = []

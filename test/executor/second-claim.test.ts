@@ -6,7 +6,7 @@ import type { UnsettledAttempt } from '../../src/store/executing-store.ts'
 import { aborted, gate } from '../kalends/scene.ts'
 import { claimed, executorOn, NOTHING, settledDown, startLoops } from './claimed.ts'
 
-/** An executor for the test's queue. Its handlers run until their signal fires. */
+/** An executor that claims the jobs added with `claim`. Its handlers run until their signals fire. */
 function running() {
   const queue: ClaimedJob[] = []
   const reasons = new Map<number, ReturnType<typeof gate<unknown>>>()
@@ -65,7 +65,7 @@ it('a late stop request for the first claim does not stop the second claim', asy
   await stop.asked.promise
   claim(2)
   await reasons.get(1)?.promise
-  // The query was sent before the second claim.
+  // The query for stop requests was sent before the second claim.
   stop.answer.open([{ id: 'j', worker: 'w/1', claim: 1 }])
   await settledDown()
   expect(runs).toEqual([1, 2])

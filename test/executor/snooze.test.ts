@@ -49,7 +49,7 @@ test('a snooze does not use up retries', async () => {
 })
 
 test.each<[string, Middleware]>([
-  ['returns something', (_, run) => run().catch(() => 'caught')],
+  ['catches the error', (_, run) => run().catch(() => 'caught')],
   [
     'wraps the error',
     (_, run) =>
@@ -57,7 +57,7 @@ test.each<[string, Middleware]>([
         throw new Error('wrapped', { cause: error })
       }),
   ],
-])('middleware that %s does not change the snooze, and sees a SnoozedError', async (_, middleware) => {
+])('middleware that %s does not prevent a snooze, and others see a SnoozedError', async (_, middleware) => {
   const seen: unknown[] = []
   const watching: Middleware = (_job, run) =>
     run().catch((error: unknown) => {
@@ -81,7 +81,7 @@ test.each<[string, Middleware]>([
   expect(await app.waitFor(id)).toMatchObject({ state: 'success', attempt: 1 })
 })
 
-test('a handler that catches the error and continues decides its own outcome', async () => {
+test('a handler that catches the SnoozedError and continues decides its own outcome', async () => {
   await using app = await open((kalends) =>
     kalends.handle(poll, ({ snooze }) => {
       try {
@@ -106,7 +106,7 @@ test.each(['soon', -1, '11 years', Number.NaN])(
   },
 )
 
-test('a snoozed job that was asked to stop is cancelled', async () => {
+test('a job that snoozes after it was asked to stop is cancelled', async () => {
   await using app = await open((kalends) =>
     kalends.handle(poll, async ({ job, snooze }) => {
       await kalends.jobs.cancel(job.id)
@@ -116,7 +116,7 @@ test('a snoozed job that was asked to stop is cancelled', async () => {
   expect(await app.waitFor(await app.kalends.jobs.submit(poll))).toMatchObject({ state: 'cancelled' })
 })
 
-test('unlimited retries never end and can be set through every interface', async () => {
+test('unlimited retries exceed the maximum of 1000 and can be set for tasks, schedules and jobs', async () => {
   const stubborn = task('stubborn', { retries: 'unlimited', retryDelay: 1, retryBackoff: 'fixed' })
   await using app = await open(async (kalends) => {
     kalends.handle(stubborn, ({ attempt }) => {

@@ -170,7 +170,7 @@ eachDatabase((under) => {
     expect(await database.query('SELECT id FROM worker')).toEqual([])
   })
 
-  it('a logger that throws stops no loop and loses no job', async () => {
+  it('if the logger throws, the loops continue and no job is lost', async () => {
     const { open } = await scene(under)
     const kalends = await open({
       logger: { debug: throwing, info: throwing, warn: throwing, error: throwing },
@@ -181,7 +181,7 @@ eachDatabase((under) => {
       expect(await ended(kalends, await kalends.jobs.submit(long))).toMatchObject({ state: 'success' })
   })
 
-  it('a listener that throws stops no loop and loses no job', async () => {
+  it('if an event listener throws, the loops continue and no job is lost', async () => {
     const { open } = await scene(under)
     const { logger, messages } = collectingLogger()
     const kalends = await open({ logger })

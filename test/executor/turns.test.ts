@@ -8,7 +8,7 @@ import { eachDatabase } from '../support/databases.ts'
 const noted = task('noted', { args: z.object({ name: z.string() }) })
 
 eachDatabase((under) => {
-  it('jobs with a higher priority run first, then older jobs [R9]', async () => {
+  it('jobs with a higher priority run first, and older jobs first within a priority [R9]', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const order: string[] = []

@@ -12,7 +12,7 @@ afterEach(killWorkers)
 eachDatabase((under) => {
   const { kind } = under
 
-  it('a killed process leaves at most as many runs to repeat as its concurrency allows [L53]', async () => {
+  it('after a process is killed, at most as many runs are repeated as its concurrency allows [L53]', async () => {
     const { open, database } = await scene(under)
     const web = await open({ worker: 'web' })
     const concurrency = 20

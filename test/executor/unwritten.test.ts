@@ -131,7 +131,7 @@ describe('a worker', () => {
     }
     expect(asked - before).toBeGreaterThan(10)
     expect(asked - before).toBeLessThanOrEqual(40)
-    // It sleeps meanwhile.
+    // Between the checks, the settler sleeps.
     const settler = executor.loops().find((loop) => loop.health().name === 'settler')
     expect(settler?.health()).toMatchObject({ busySince: null, nextPassAt: expect.any(Date) })
     vi.useRealTimers()
@@ -358,7 +358,7 @@ const odd = task('odd', { retries: 0 })
 eachDatabase((under) => {
   const { kind } = under
 
-  it('an outcome that the database always rejects occupies no capacity, and its job stays visible', async () => {
+  it('a rejected outcome occupies no capacity, is reported once, and is retried when the worker stops', async () => {
     standingClock()
     const { open, database } = await scene(under)
     const { logger, messages } = collectingLogger()
@@ -376,7 +376,7 @@ eachDatabase((under) => {
     const bad = await web.jobs.submit(odd)
     const good = await web.jobs.submit(quick)
     expect(await ended(web, good)).toMatchObject({ state: 'success' })
-    // The row is written before the worker has the response.
+    // The outcome is in the database before the worker has received the response.
     await until(async () => {
       const { rejected, unwritten } = kalends.health()
       return rejected === 1 && unwritten === 0 ? true : null
@@ -421,7 +421,7 @@ eachDatabase((under) => {
   })
 
   it.skipIf(kind === 'sqlite')(
-    'an open transaction that locks the row of a job occupies no capacity of its worker',
+    'an ended run whose job is locked by an open transaction occupies no capacity',
     async () => {
       const { open, database } = await scene(under)
       const kalends = await open()
@@ -451,7 +451,7 @@ eachDatabase((under) => {
   )
 
   it.skipIf(kind === 'sqlite')(
-    'an open REPEATABLE READ transaction that deletes old log lines delays no outcome, and every line is written after its end [L24]',
+    'an open REPEATABLE READ transaction that deletes old log lines delays no outcome, and every line is written once it ends [L24]',
     async () => {
       const { open, database } = await scene(under)
       const kalends = await open()

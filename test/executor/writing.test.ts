@@ -70,7 +70,7 @@ function settledAll(attempts: readonly UnsettledAttempt[]): Settled {
   }
 }
 
-/** Settles outcomes through a store until this many are written. */
+/** Settles attempts through a store, and waits until all outcomes are written. */
 async function settle(settleAttempts: ExecutingStore['settle'], attempts: readonly UnsettledAttempt[]) {
   const errors: unknown[] = []
   const written: Record<string, unknown> = {}
@@ -95,7 +95,7 @@ async function settle(settleAttempts: ExecutingStore['settle'], attempts: readon
 const success = (result: string): AttemptEnd => ({ kind: 'success', result })
 
 describe('the outcome of a run', () => {
-  it('is written in one batch with those of other runs that ended in the meantime', async () => {
+  it('is written in one batch with those of other runs that have ended', async () => {
     const batches: number[] = []
     await settle(
       async (attempts) => {
@@ -166,7 +166,7 @@ describe('locked and rejected outcomes', () => {
 
   const lockedAll = (attempts: readonly UnsettledAttempt[]) => ({ ...settledAll([]), locked: [...attempts] })
 
-  it('count as exempt together, and the age of the oldest is known even after others have moved ahead of it', async () => {
+  it('share one limit for outcomes that occupy no capacity, and the age of the oldest is known even after others have moved ahead of it', async () => {
     const { settler, batches, onSettled, later } = settlerOn(async (attempts) => {
       const refused = attempts.filter(({ fence }) => fence.id === 'bad')
       return {
@@ -187,7 +187,7 @@ describe('locked and rejected outcomes', () => {
     await later(0)
     expect(settler.occupied()).toBe(2)
     await later(100)
-    // The first 200 have been retried, and are now behind the last.
+    // The oldest 200 have been retried, and are now behind `late1`.
     expect(settler.pending().map(({ id }) => id)).toEqual([
       'late1',
       ...Array.from({ length: MAX_EXEMPT - 1 }, (_, number) => `early${number}`),
@@ -217,7 +217,7 @@ describe('locked and rejected outcomes', () => {
     expect(onSettled.mock.calls.flatMap(([{ settled }]) => settled.map(({ id }) => id))).toEqual(['free'])
   })
 
-  it('delay the end of a drain', async () => {
+  it('delay the end of a drain while their rows are locked', async () => {
     let isLocked = true
     const { settler, later } = settlerOn(async (attempts) =>
       isLocked ? lockedAll(attempts) : settledAll(attempts),
@@ -264,7 +264,7 @@ const pass = (ms = PASS_MS) => vi.advanceTimersByTimeAsync(ms)
 const away = () => Promise.reject(new StoreUnavailableError('away'))
 const forever = () => new Promise<never>(() => {})
 
-/** Parts of a store that collect the writes. */
+/** Store methods that record what they write. */
 function collecting() {
   const lines: string[] = []
   const progress: string[] = []
@@ -591,7 +591,7 @@ describe('messages whose secrets become known later', () => {
     expect(journal.hasUnwritten('j')).toBe(false)
   })
 
-  it('are kept while the database is unavailable', async () => {
+  it('are replaced later if the database is unavailable', async () => {
     let isAway = true
     const replaced: string[] = []
     const { journal, dropped, errors } = journalOn({

@@ -97,7 +97,7 @@ interface Table {
   readonly columns: readonly string[]
 }
 
-/** Valid values that make the row due at once, and all columns that can get a hostile value. */
+/** Valid values, with which schedules and jobs are due at once, and all columns that can get a hostile value. */
 const TABLES: readonly Table[] = [
   {
     name: 'periodic_task',
@@ -205,7 +205,7 @@ const TABLES: readonly Table[] = [
   },
 ]
 
-/** Manually written rows of any table. */
+/** Rows of any table, with hostile values in one to three columns. */
 export const rowCases = (kind: DatabaseKind) =>
   fc
     .constantFrom(...TABLES, ...TABLES.slice(0, 2), ...TABLES.slice(0, 2))

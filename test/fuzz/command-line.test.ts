@@ -71,7 +71,7 @@ it(`no input causes a stack trace or an undocumented exit code, seed ${SEED}`, {
     fc
       .tuple(
         fc.array(value, { maxLength: 3 }),
-        // Commands that follow events run until they are stopped.
+        // With the options that are left out, commands run until they are stopped.
         fc.array(
           fc.tuple(
             fc.constantFrom('--no-such', ...options.filter((option) => !/follow|watch|wait/.test(option))),

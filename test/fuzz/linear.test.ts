@@ -258,7 +258,7 @@ const ROUNDS = 12
 /** If measurements exceed this repeatedly, other load on the machine cannot be the reason. */
 const BEYOND_DOUBT_MS = 50 * NOISE_MS
 
-/** Rounds continue only while the cheapest measurements look quadratic, because other load only adds to the cost. */
+/** Rounds continue only while the lowest measurements look quadratic, because other load only adds to the cost. */
 async function growthOf(one: Case, text: (length: number) => string): Promise<number> {
   const [short, long] = [text(one.length), text(GROWTH * one.length)]
   let least = { short: Infinity, long: Infinity }

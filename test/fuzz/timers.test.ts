@@ -102,7 +102,7 @@ function isRefusal(error: unknown): boolean {
   )
 }
 
-/** The timer parsed from a string; null if it was correctly rejected. */
+/** The value parsed from the text, or null if the text was correctly rejected. */
 function read<Value>(text: string, reader: (text: string) => Value): Value | null {
   try {
     return reader(text)
@@ -120,7 +120,7 @@ function read<Value>(text: string, reader: (text: string) => Value): Value | nul
 }
 
 describe(`every string, seed ${SEED}`, () => {
-  it('is rejected, or is a timer with an equivalent normal form, a later next run and a previous run that is not later', () => {
+  it('is rejected, or is a timer with an equivalent normal form, a next run after a given time and a previous run not after it', () => {
     let timers = 0
     fc.assert(
       fc.property(anyText, anyInstant, anyInstant, (text, at, anchor) => {
@@ -177,6 +177,6 @@ it.each([
   `cron 0 0 * * ${'9'.repeat(100_000)}`,
   `cron 0 0 1-${'9'.repeat(100_000)} * *`,
   ' '.repeat(100_000),
-])('a string of 100 KB is processed: %.30s', (text) => {
+])('a string of 100 KB is parsed or rejected: %.30s', (text) => {
   for (const reader of [timer, timeSpan, fromCrontab]) read<unknown>(text, reader)
 })

@@ -55,7 +55,7 @@ eachDatabase((under) => {
     expect((await handler(request('POST /api/v1/jobs', { body }))).status).toBe(201)
   })
 
-  it('a caller without a scope can have a list of tasks and limits [V2]', async () => {
+  it('a caller without a scope can also be restricted to certain tasks and by limits [V2]', async () => {
     const { kalends } = await apiScene(under)
     const access: Access = { role: 'admin', submit: true, tasks: ['mail'], limits: { schedules: 1 } }
     const handler = http(kalends, { authorize: () => access })
@@ -381,7 +381,7 @@ eachDatabase((under) => {
     expect((await kalends.schedules.get('s'))?.args).toEqual({ pin: '4712-second', to: 'y' })
   })
 
-  it('a PUT of a new schedule does not replace a schedule that is created while the hook is called', async () => {
+  it('a PUT of a new schedule does not replace a schedule that is created while the hook runs', async () => {
     const edits: (() => Promise<unknown>)[] = []
     const { call, kalends } = await apiScene(under, {
       permit: async ({ task }) => {

@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { readBody } from '../../src/http/body.ts'
 
-/** A request whose body yields one part and never ends. @param cancel  called when the rest is not wanted */
+/** A request whose body yields one part and never ends. @param cancel  called when the reader cancels the body */
 function endless(cancel: () => Promise<void> = () => Promise.resolve()): Request {
   let parts = 0
   const body = new ReadableStream<Uint8Array>({
@@ -24,7 +24,7 @@ const cancels: [string, () => Promise<void>][] = [
 ]
 
 it.each(cancels)(
-  'a body that does not arrive in time is rejected if the cancellation of its source %s',
+  'a body that does not arrive in time is rejected (the cancellation of its source %s)',
   async (_, ends) => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     onTestFinished(() => void vi.useRealTimers())
@@ -39,7 +39,7 @@ it.each(cancels)(
 )
 
 it.each(cancels)(
-  'a body that is too large is rejected before its end if the cancellation of its source %s',
+  'a body that is too large is rejected before its end (the cancellation of its source %s)',
   async (_, ends) => {
     const cancel = vi.fn(ends)
     await expect(read(endless(cancel), 4)).rejects.toMatchObject({ status: 413, code: 'BODY_TOO_LARGE' })

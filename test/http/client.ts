@@ -1,4 +1,4 @@
-/** Uses a generated client whose types come from the document (see openapi.test.ts). */
+/** Uses a generated client whose types come from the OpenAPI document (see openapi.test.ts). */
 import createClient from 'openapi-fetch'
 import type { paths } from '../../src/ui/api/generated/api.ts'
 

@@ -104,7 +104,7 @@ eachDatabase((under) => {
       await turn()
     }
     while (looks.length === 0) await turn()
-    // Servers record the time of the last change in seconds and report it a little later.
+    // Database servers record the time of the last change to the second, and report it with a short delay.
     const nextSecond = async () => {
       if (under.kind === 'sqlite') return
       const second = async () =>
@@ -174,7 +174,7 @@ it.skipIf(sqlite === undefined)(
   "the first listener is told about changes made before the server's first poll, even if no poll can see them",
   async () => {
     const api = await scene()
-    // Servers store the time of a change in seconds, so a further change within that second is not visible.
+    // Database servers store the time of a change to the second, so a later change in that second is not visible.
     api.kalends.api.views.changeTokens = () => Promise.resolve({ schedules: '1', jobs: '1', workers: '1' })
     for (const _ of ['first', 'again']) {
       const stream = await follow(api)
@@ -188,7 +188,7 @@ it.skipIf(sqlite === undefined)(
   },
 )
 
-it.skipIf(sqlite === undefined)('a burst becomes at most one message per second', async () => {
+it.skipIf(sqlite === undefined)('a burst of changes causes at most one message per second', async () => {
   const api = await scene()
   const stream = await follow(api)
   for (let ms = 0; ms < 2000; ms += 20) {
@@ -196,7 +196,7 @@ it.skipIf(sqlite === undefined)('a burst becomes at most one message per second'
     await pass(20)
   }
   const changes = () => stream.messages.filter(({ event }) => event === 'change')
-  // At 1 and 2 seconds.
+  // The messages are sent after 1 and 2 seconds.
   while (changes().length < 2) await turn()
   expect(changes()).toHaveLength(2)
 })

@@ -8,7 +8,7 @@ const server = databases.find(({ kind }) => kind !== 'sqlite')
 const sqlite = databases.find(({ kind }) => kind === 'sqlite')
 
 it.skipIf(server === undefined)(
-  'with an unavailable database, readiness is 503 with reasons, and liveness is 200',
+  'if the database is unavailable, readiness responds with 503 and reasons, and liveness with 200',
   async () => {
     if (server === undefined) return
     const proxies: Proxy[] = []
@@ -49,7 +49,7 @@ it.skipIf(server === undefined)(
   },
 )
 
-it.skipIf(sqlite === undefined)('with a process that hangs permanently, liveness is 503', async () => {
+it.skipIf(sqlite === undefined)('if the process hangs permanently, liveness responds with 503', async () => {
   if (sqlite === undefined) return
   const { kalends, call } = await apiScene(sqlite)
   const health = kalends.health()

@@ -1,4 +1,4 @@
-/** Forwarding headers count only if they come from trusted proxies, and an open API rejects requests with them. */
+/** Forwarding headers count only if trusted proxies send them, and an open API rejects requests with such headers. */
 import { once } from 'node:events'
 import { createServer, request as rawRequest } from 'node:http'
 import { connect, type AddressInfo } from 'node:net'
@@ -52,7 +52,7 @@ describe('an open API', () => {
     ['X-Real-IP', '127.0.0.1'],
     ['via', '1.1 proxy'],
     ['cf-connecting-ip', '203.0.113.7'],
-  ])('rejects a request with %s, for any value [V4]', async (name, value) => {
+  ])('rejects a request with %s, whatever its value [V4]', async (name, value) => {
     const { get, lines } = await served({ open: 'admin' })
     expect((await get('/api/v1/me')).status).toBe(200)
     for (const path of ['/api/v1/me', '/health', '/', '/icon.svg'])
@@ -67,7 +67,7 @@ describe('an open API', () => {
     })
   })
 
-  it('rejects HTTP/1.0, which proxies without forwarding headers use', async () => {
+  it('rejects HTTP/1.0, which is used by proxies that send no forwarding headers', async () => {
     const { port } = await served({ open: 'admin' })
     const socket = connect(port, '127.0.0.1')
     socket.end('GET /api/v1/me HTTP/1.0\r\nhost: 127.0.0.1\r\nconnection: close\r\n\r\n')

@@ -9,7 +9,7 @@ export interface Reply {
   readonly status: number
   readonly headers: Headers
   readonly text: string
-  /** Parsed if it is JSON. */
+  /** The parsed JSON; undefined for other content types. */
   // oxlint-disable-next-line typescript/no-explicit-any -- tests check the type
   readonly body: any
 }
@@ -31,7 +31,7 @@ export interface ApiScene {
   readonly send: (line: string, options?: CallOptions) => Promise<Response>
 }
 
-/** The known users; each token is the user's name. */
+/** The known users, by token. */
 export const USERS: Readonly<Record<string, Access>> = {
   admin: { role: 'admin', submit: true, user: 'ada' },
   operator: { role: 'operate', user: 'olaf' },
@@ -102,7 +102,7 @@ export async function replyOf(response: Response): Promise<Reply> {
   }
 }
 
-/** The paths at which the API shows the strings of a job of the schedule `s`. */
+/** The API paths that show texts of the job, which belongs to the schedule `s`. */
 export function placesOf(job: string): string[] {
   return [
     `jobs/${job}`,

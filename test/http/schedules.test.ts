@@ -95,7 +95,7 @@ eachDatabase((under) => {
     expect((await call('POST /api/v1/schedules/none/pause')).status).toBe(404)
   })
 
-  it('a pause has a reason, and either keeps or cancels waiting jobs', async () => {
+  it('a pause can have a reason, and either keeps or cancels waiting jobs', async () => {
     const { call, kalends, lines } = await apiScene(under)
     await call('PUT /api/v1/schedules/s', { body: mail })
     const { body: run } = await call('POST /api/v1/schedules/s/run')
@@ -113,7 +113,7 @@ eachDatabase((under) => {
     expect(lines.some(({ fields }) => JSON.stringify(fields).includes('See #1'))).toBe(true)
   })
 
-  it('administrators without a scope can preview, create, list and end freezes', async () => {
+  it('without a scope, readers can list freezes, operators can preview them, and only administrators can create and end them', async () => {
     const { call, kalends, lines } = await apiScene(under)
     await call('PUT /api/v1/schedules/s', { body: mail })
     const target = { task: 'mail', until: '2199-01-01T00:00:00.000Z' }
@@ -195,7 +195,7 @@ eachDatabase((under) => {
     )
   })
 
-  it('lists have pages, filters, counts and runs', async () => {
+  it('schedules can be paged, filtered, counted, listed with their runs, and deleted in a batch', async () => {
     const { call, kalends } = await apiScene(under)
     for (const id of ['c', 'a', 'b', 'd']) {
       await kalends.schedules.create({ id, task: id === 'd' ? 'other' : 'mail', timer: 'daily', group: 'g' })
@@ -294,7 +294,7 @@ eachDatabase((under) => {
       expect((await call('GET /api/v1/jobs/none/attempts')).status).toBe(404)
     })
 
-    it('return their log as separate lines, and only the lines after a given one on request', async () => {
+    it('return their log line by line or, on request, only the lines after a given one', async () => {
       const { call, kalends } = await apiScene(under)
       const { task } = await import('../../src/index.ts')
       kalends.handle(task('talk'), ({ log }) => {
@@ -325,7 +325,7 @@ eachDatabase((under) => {
     })
   })
 
-  it('the API shows the load of a week and the runs of an hour', async () => {
+  it('the API shows the load per hour and the upcoming runs', async () => {
     const { call, kalends, database } = await apiScene(under)
     await kalends.schedules.create({ id: 'daily', task: 'mail', timer: '03:00' })
     await kalends.schedules.create({ id: 'often', task: 'mail', timer: '*:*:*' })

@@ -77,7 +77,7 @@ eachDatabase((under) => {
               log.info(`early ${said}`)
               if (root === 'progress') {
                 progress(valueWith(earlier))
-                // Later progress contains the earlier secret at another place.
+                // Later progress contains the earlier secret in another place.
                 progress(besides(valueWith(secret), earlier))
                 progress(besides(valueWith(secret), secret))
               } else progress({ note: root === 'args' ? said : 'no secret yet' })
@@ -126,7 +126,7 @@ eachDatabase((under) => {
           outputs['events'] = JSON.stringify(events)
           outputs['process log'] = inspect(lines, { depth: 10 })
           for (const [place, output] of Object.entries(outputs)) {
-            // JSON escapes JSON inside its strings once more.
+            // JSON inside a JSON string is escaped once more.
             const plain = output.replaceAll('\\\\', '\\').replaceAll('\\"', '"')
             for (const one of root === 'progress' ? [earlier, secret] : [secret])
               for (const form of formsOf(one))

@@ -97,7 +97,7 @@ eachDatabase((under) => {
     }
   })
 
-  it('a list row without its args shows no text that may contain their secrets', async () => {
+  it('a list row that omits large args also hides all text that may contain secrets from them', async () => {
     const { call, kalends, database } = await apiScene(under, {}, { redact: ['args.password'] })
     const large = { password: 'hunter2secret', pad: 'x'.repeat(3000) }
     kalends.handle(task<typeof large>('echo'), ({ args: { password }, progress }) => {

@@ -103,7 +103,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
     { group: 5 },
     { submitter: undefined },
   ])(
-    'if authorize returns the scope %j, the request is rejected, and the log has the reason',
+    'if authorize returns the scope %j, the request is rejected, and the reason is logged',
     async (scope) => {
       if (sqlite === undefined) return
       const { call, kalends, lines } = await apiScene(sqlite, {
@@ -271,7 +271,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
       ).toBe(201)
     })
 
-    it('bodies without an end are cut off, whatever length they declare', async () => {
+    it('endless bodies are cut off, whatever length they declare', async () => {
       const { handler } = await open()
       let sent = 0
       const endless = new ReadableStream<Uint8Array>({
@@ -378,7 +378,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
       detail: expect.stringMatching(/^unknown-0: unknown field; .*; and 49980 more errors$/),
     })
     expect(text.length).toBeLessThan(5000)
-    // Even a few long names and values are not repeated in full.
+    // The response is also short if a single name or value is long.
     const long = 'x'.repeat(100_000)
     for (const problem of [
       { [long]: 1 },

@@ -41,7 +41,7 @@ async function scene(options: HttpOptions = {}) {
     const headers = new Headers({ ...(token !== null && { authorization: `Bearer ${token}` }), ...others })
     return handler(new Request(`https://app.example${path}`, { method, headers }), context)
   }
-  /** The status of the response. */
+  /** The status of the response, or null until it arrives. */
   const outcome = (answer: Promise<Response>) => {
     const seen: { status: number | null } = { status: null }
     const watch = async () => {
@@ -80,7 +80,7 @@ describe('failed sign-ins', () => {
     expect(JSON.stringify(lines)).not.toContain('wrong-horse')
   })
 
-  it('responses to rejected tokens have longer delays after each failure, up to a limit [V4]', async () => {
+  it('the delay of responses to rejected tokens grows with each failure, up to a limit [V4]', async () => {
     const { send, outcome } = await scene()
     for (const ms of [100, 200, 400, 800, 1600, 3200, 6400, 10_000, 10_000]) {
       const seen = outcome(send('wrong', MALLORY))

@@ -151,7 +151,7 @@ eachDatabase((under) => {
     expect(await database.query('SELECT value FROM secret')).toEqual([{ value: SECRET }])
   })
 
-  it('the `command` task runs nothing if its args are not a command [L45]', async () => {
+  it('the `command` task runs nothing if its args are invalid [L45]', async () => {
     const { open, database } = await scene(under)
     const file = join(await temporaryFolder(), 'made')
     const kalends = await open()

@@ -62,7 +62,7 @@ eachDatabase((under) => {
     expect(next > id).toBe(true)
   })
 
-  it('a caller-chosen id is kept; a second submission with it is a conflict that names the id, and the first job stays [R13]', async () => {
+  it('a caller-chosen id is kept; a second submission with it is rejected with an error that names the id, and the first job stays [R13]', async () => {
     const { open } = await scene(under)
     const { jobs } = await open()
     expect(await jobs.submit(mail, { to: 'first' }, { id: 'order-7' })).toBe('order-7')
@@ -180,7 +180,7 @@ eachDatabase((under) => {
     expect((await jobs.list()).total).toBe(0)
   })
 
-  it('a job that was inserted in SQL is an ordinary job', async () => {
+  it('a job that is inserted with SQL runs like any other job', async () => {
     const { open, database } = await scene(under)
     const kalends = await open()
     kalends.handle(mail, ({ args }) => args.to)

@@ -71,7 +71,7 @@ eachDatabase((under) => {
       }))
     await jobs.submitMany(many('one'))
     expect((await jobs.get('one'))?.args).toEqual({ text, index: 11 })
-    // The last id already exists.
+    // The id of the last job is already taken.
     await jobs.submit(blob, {}, { id: 'two' })
     await expect(jobs.submitMany(many('two'))).rejects.toThrow(ConflictError)
     expect((await jobs.list({ limit: 1 })).total).toBe(13)

@@ -28,7 +28,7 @@ async function proves(database: TestDatabase, kalends: Kalends, inTransaction: I
   const { jobs } = kalends
   await database.query('CREATE TABLE orders (id INT PRIMARY KEY)')
 
-  // Committed with it.
+  // Jobs are committed with the transaction.
   const ugly = `it's "quoted" \\ 😀 größer ? ?? :to %s`
   let id = ''
   await inTransaction(async (tx) => {
@@ -39,7 +39,7 @@ async function proves(database: TestDatabase, kalends: Kalends, inTransaction: I
   expect(await jobs.get(id)).toMatchObject({ args: { ugly }, subject: ugly, state: 'waiting' })
   expect((await jobs.list()).total).toBe(3)
 
-  // Rolled back with it.
+  // Jobs are rolled back with the transaction.
   const thrown = new Error('the application changes its mind')
   await expect(
     inTransaction(async (tx) => {
@@ -49,7 +49,7 @@ async function proves(database: TestDatabase, kalends: Kalends, inTransaction: I
   ).rejects.toThrow(thrown.message)
   expect(await jobs.get('never')).toBeNull()
 
-  // A duplicate is a conflict, and the transaction continues without the job, even if the job needs several statements.
+  // A duplicate is a conflict. The transaction continues without the new jobs, even if they need several statements.
   const large = 'x'.repeat(250_000)
   await inTransaction(async (tx) => {
     const again = jobs.submit(mail, {}, { tx, id: 'mine' })
@@ -164,7 +164,7 @@ async function connected(url: string, options: mysql.ConnectionOptions = {}): Pr
   return connection
 }
 
-/** A second connection to the file, like an application's own. */
+/** A second connection to the file, as an application would open it. */
 function opened(database: TestDatabase): Libsql.Database {
   const connection = new Libsql(database.url.replace('sqlite:', ''))
   onTestFinished(() => void connection.close())
@@ -184,7 +184,7 @@ function begun(connection: Libsql.Database, tx: Transaction): InTransaction {
   }
 }
 
-/** Like the connection inside a drizzle database. */
+/** An object like a drizzle database on this connection. */
 function drizzleOn(connection: Libsql.Database): Transaction {
   const prepare = (sql: string) => connection.prepare(sql)
   const database = {
@@ -224,7 +224,7 @@ for (const under of databases.filter(({ kind }) => kind !== 'sqlite')) {
     })
 
     it.each([
-      ['any options', {}],
+      ['rows as objects', {}],
       ['rows as arrays', { rowsAsArray: true }],
       ['rows by table', { nestTables: true }],
       ['raw values', { typeCast: false }],
@@ -352,7 +352,7 @@ for (const under of databases.filter(({ kind }) => kind !== 'sqlite')) {
       })
     })
 
-    it('finds rows that other transactions have committed since the snapshot of this one', async () => {
+    it('finds rows that other transactions have committed after its own snapshot', async () => {
       const { open, database } = await scene(under)
       const kalends = await open()
       const ann = kalends.scope({ submitter: 'ann', tasks: [mail] }).schedules
@@ -494,7 +494,7 @@ eachDatabase((under) => {
     },
   )
 
-  it('passes other errors of the transaction on unchanged', async () => {
+  it('rethrows other errors of the transaction unchanged', async () => {
     const { open } = await scene(under)
     const { jobs } = await open()
     const broken = new Error('the connection was lost')

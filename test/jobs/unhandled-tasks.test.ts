@@ -9,7 +9,7 @@ import { eachDatabase } from '../support/databases.ts'
 const mail = task('mail')
 
 eachDatabase((under) => {
-  it('a misspelled task is submitted, and the log and the result suggest a handled task', async () => {
+  it('a job of a misspelled task is submitted, and the log and the response suggest a handled task', async () => {
     const { call, database, kalends, lines } = await apiScene(under)
     await database.query(
       `INSERT INTO worker (id, name, host, pid, tasks) VALUES ('w', 'w', 'h', 1, '["mail","report"]')`,

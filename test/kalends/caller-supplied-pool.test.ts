@@ -12,7 +12,7 @@ import { ended, signal } from './scene.ts'
 
 const tick = task('tick')
 
-/** Runs a schedule and a job until they complete. */
+/** Runs a schedule once, and checks its job and the log. */
 async function work(kalends: Kalends): Promise<void> {
   kalends.handle(tick, ({ slot, log, progress }) => {
     log.info('größer 😀')
@@ -66,7 +66,7 @@ for (const { kind, bare, fresh } of databases.filter((database) => database.kind
       return { user: name, password: 'first' }
     }
 
-    it('a promise pool, a callback pool, and drizzle on each of them work and stay open', async () => {
+    it('a promise pool, a callback pool, and drizzle on each of them work, and stay open after a stop', async () => {
       const { url } = await database(bare)
       const promises = pool(url)
       const callbacks = mysqlCallbacks.createPool({ uri: url })
@@ -189,7 +189,7 @@ for (const { kind, bare, fresh } of databases.filter((database) => database.kind
       await work(kalends)
     })
 
-    it('if the pool has a function that returns a stream, it is called for each connection', async () => {
+    it('if the pool has a function that returns a stream, Kalends calls it for each connection', async () => {
       const { url } = await database()
       let streams = 0
       const given = pool(url, {
@@ -202,7 +202,7 @@ for (const { kind, bare, fresh } of databases.filter((database) => database.kind
       expect(streams).toBeGreaterThan(1)
     })
 
-    it.runIf(kind === 'mysql')('an authentication plugin of the application is used', async () => {
+    it.runIf(kind === 'mysql')('the application's authentication plugin is used', async () => {
       const own = await database()
       let used = 0
       const plugin = mysqlCallbacks.authPlugins.caching_sha2_password({})
@@ -219,7 +219,7 @@ for (const { kind, bare, fresh } of databases.filter((database) => database.kind
       expect(used).toBeGreaterThan(0)
     })
 
-    it('open reports a connection limit of the server and the remedy', async () => {
+    it('if a connection limit of the server is exceeded, the error of open names the limit and the remedy', async () => {
       const own = await database()
       const given = pool(own.url, await user(own, 'WITH MAX_USER_CONNECTIONS 1'))
       const opening = Kalends.open(given)

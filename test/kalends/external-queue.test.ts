@@ -81,7 +81,7 @@ test('while a run is unreported, the next slot is skipped, and the error of runN
   expect(reasons.join(' ')).toContain("has been in the external queue 'external' since")
 })
 
-test('maxRuns, onExhausted, after finish and runNow work [S11, X3]', async () => {
+test('maxRuns, onExhausted, after finish and runNow work for external jobs [S11, X3]', async () => {
   const { app, jobs } = await scene()
   const { schedules, external } = app.kalends
   await schedules.create({ id: 'two', task: work, timer: 'hourly', maxRuns: 2 })
@@ -125,7 +125,7 @@ test('with the option `tasks`, tasks that are not listed still run in their hand
   expect(ran).toEqual(['other'])
 })
 
-test('a worker without the option `externalQueue` does not run the jobs of a queue', async () => {
+test('a worker without the option `externalQueue` does not run the jobs of an external queue', async () => {
   const database = `sqlite:${(await import('node:os')).tmpdir()}/external-${process.pid}-${Date.now()}.db`
   const first = await open(() => {}, { database, externalQueue: { submit: () => {}, tasks: [work] } })
   await first[Symbol.asyncDispose]()

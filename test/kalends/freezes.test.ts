@@ -196,7 +196,7 @@ describe('a preview', () => {
     expect(await kalends.freezes()).toEqual([])
   })
 
-  test('a preview shows no slots if the schedule does not have the given task or group; every preview requires a future time', async () => {
+  test('shows no slots if the schedule does not have the given task or group, and requires a time in the future', async () => {
     await using on = await life((kalends) =>
       kalends.schedules.create({ id: 's', task: work, timer: 'hourly', group: 'a' }),
     )

@@ -1,4 +1,4 @@
-/** Long lives of a schedule under each policy, on the virtual clock. */
+/** Schedules with each policy over long periods, on the virtual clock. */
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type Job, type Kalends, PermanentError, type Schedule, task } from '../../src/index.ts'
 import type { AnyScheduleInput } from '../../src/schedules/settings.ts'
@@ -11,7 +11,7 @@ const NOW = '2026-01-01T00:00:00Z'
 interface Existence {
   readonly test: TestKalends
   readonly kalends: Kalends
-  /** The start of each attempt, in seconds from the beginning. */
+  /** The start of each attempt, in seconds after `NOW`. */
   readonly attempts: number[]
   readonly schedule: () => Promise<Schedule>
   /** Oldest first. */
@@ -62,7 +62,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('over a long tim
     expect(await schedule()).toMatchObject({ status: 'active', runCount: 1, errorCount: 1 })
   })
 
-  it('a success resets the count: the next run has all its retries and the first delay [R3]', async () => {
+  it('a success resets the retries: the next run has all of them, and starts with the first delay [R3]', async () => {
     const { test, attempts, schedule } = await live({ timer: 'every 60s', retries: 2 }, (attempt) => {
       if (attempt % 3 !== 0) throw new Error('not yet')
     })

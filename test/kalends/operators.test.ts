@@ -43,7 +43,7 @@ eachDatabase((under) => {
     await expect(kalends.prune({ age: 'old' })).rejects.toThrow(/^age: /)
   })
 
-  test('doctor checks an open database; by URL, it also checks a database without tables', async () => {
+  test('doctor checks the database of an open Kalends or, by URL, any database, even one without tables', async () => {
     const { open, database } = await scene({ fresh: under.bare })
     expect((await Kalends.doctor(database.url)).map(({ code }) => code)).toEqual(['schema'])
     const kalends = await open()
@@ -57,7 +57,7 @@ eachDatabase((under) => {
   })
 })
 
-test('doctor does not create a database file that is missing', async () => {
+test('doctor does not create a missing database file', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'kalends-doctor-'))
   onTestFinished(() => rm(folder, { recursive: true }))
   expect((await Kalends.doctor(`sqlite:${join(folder, 'missing.db')}`)).map(({ code }) => code)).toEqual([

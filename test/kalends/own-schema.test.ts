@@ -51,7 +51,7 @@ for (const under of databases.filter(({ kind }) => kind !== 'sqlite'))
       expect(rows).toEqual([{ id: 'daily' }])
     })
 
-    it("a job is part of the application's transaction, through a pool and drizzle", async () => {
+    it("a job is part of the application's drizzle transaction on a pool", async () => {
       const at = await place(under)
       const { database, schema } = at
       await database.query('CREATE TABLE orders (id INT PRIMARY KEY) ENGINE=InnoDB')

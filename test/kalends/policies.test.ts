@@ -1,4 +1,4 @@
-/** Policies with real runs, in two workers, in SQL and through the API. */
+/** Policies with real runs in two workers, triggered with SQL and through the API. */
 import { expect, it } from 'vitest'
 import type { Handler } from '../../src/executor/handler.ts'
 import { CancelledError, type Kalends, type KalendsEvents, task } from '../../src/index.ts'
@@ -17,7 +17,7 @@ interface Pair {
 
 type TickHandler = Handler<Record<string, unknown>>
 
-/** Two workers that both submit and run. */
+/** Two workers that each submit and run jobs. */
 async function twoWorkers({ open }: Scene, handler: TickHandler): Promise<Pair> {
   const workers = await Promise.all(['one', 'two'].map((worker) => open({ worker })))
   const submitted: KalendsEvents['submitted'][] = []
@@ -31,7 +31,7 @@ async function twoWorkers({ open }: Scene, handler: TickHandler): Promise<Pair> 
   return { workers, any, submitted }
 }
 
-/** Sets `nextrun` to a past time in SQL, so that the schedule runs now, under its own policies. */
+/** Sets `nextrun` to a past time with SQL, so that the schedule runs now, under its own policies. */
 const fire = ({ database }: Scene) =>
   database.query("UPDATE periodic_task SET nextrun = '2020-01-01 00:00:00.000'")
 

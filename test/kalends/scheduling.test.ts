@@ -10,8 +10,8 @@ const tick = task('tick')
 const DAY_MS = 86_400_000
 
 /**
- * A daily schedule that missed five slots. @returns the newest slot, at an hour far from now, so that no slot becomes
- * due during the test
+ * Creates a daily schedule that has missed five slots.
+ * @returns the newest slot, at an hour far from now, so that no slot becomes due during the test
  */
 async function absence(open: Scene['open'], database: TestDatabase, catchUp: number): Promise<number> {
   const hour = (new Date().getUTCHours() + 12) % 24
@@ -29,7 +29,7 @@ async function absence(open: Scene['open'], database: TestDatabase, catchUp: num
   return last
 }
 
-/** The health after every loop has completed a pass. */
+/** The health, or null until every loop has completed a pass. */
 async function passed(kalends: Kalends): Promise<Health | null> {
   const health = kalends.health()
   return health.loops.every(({ lastGoodPassAt }) => lastGoodPassAt !== null) ? health : null

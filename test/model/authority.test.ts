@@ -37,7 +37,7 @@ describe('tasks', () => {
 })
 
 describe('granted tasks', () => {
-  it('are tasks or their names; by default there are none, so the scope can only read', () => {
+  it('can be given as tasks or names; by default there are none, so the scope can only read', () => {
     expect([...checkedTasks([{ name: 'mail' }, 'report', 'mail'])]).toEqual(['mail', 'report'])
     expect([...checkedTasks()]).toEqual([])
     expect(() => requireTask({ ...FULL_AUTHORITY, tasks: checkedTasks() }, 'mail')).toThrow('read-only')

@@ -5,7 +5,7 @@ import { task } from '../../src/model/task.ts'
 const report = task('report')
 const taskNamed = (name: string) => (name === 'report' ? report : null)
 
-test('a task is given as an object, or by a name, whether or not this process knows it', () => {
+test('a task can be given as an object or by name, even if this process does not know the task', () => {
   const other = task('other')
   expect(taskOf(other, { taskNamed })).toBe(other)
   expect(taskOf('report', { taskNamed })).toBe(report)

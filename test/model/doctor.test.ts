@@ -76,7 +76,7 @@ describe('no problem is found', () => {
     ['with a mark that ends now', { marks: [{ id: 's', worker: 'w/1', ends: NOW }] }],
     ['with a mark of two leases', { marks: [{ id: 's', worker: 'w/1', ends: ago(-2 * LEASE_MS) }] }],
     [
-      'with a heartbeat that is ahead by no more than the tolerance for clocks',
+      'with a heartbeat that is ahead by no more than the clock tolerance',
       { workers: [{ id: 'w/1', heartbeatAt: ago(-2000), tasks: [], running: 0 }] },
     ],
     ['with clocks that differ by the allowed maximum', { localNow: ago(-2001), roundTripMs: 1 }],
@@ -100,7 +100,7 @@ describe('no problem is found', () => {
       },
     ],
     [
-      'with slots that are ahead by no more than the tolerance for clocks',
+      'with slots that are ahead by no more than the clock tolerance',
       { furthest: [furthest({ timer: 'hourly', nextRunAt: ago(-60_000), lastSlot: ago(-60_000) })] },
     ],
     [

@@ -168,7 +168,7 @@ describe('when a freeze has ended', () => {
     })
   })
 
-  test('a manual run happens, and the timer continues from now', () => {
+  test('a manual run starts, and the timer continues from now', () => {
     const byHand = { ...hourly, nextRunAt: new Date('2026-03-01T08:30Z') }
     expect(shown(plan(held(byHand, '12:15'), at('2026-03-01T12:15Z')))).toEqual({
       runs: ['2026-03-01 08:30'],

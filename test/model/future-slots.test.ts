@@ -1,4 +1,4 @@
-/** Which future slots a timer can explain. */
+/** Future slots are reported unless the timer explains them. */
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { plannedInFuture, slotInFuture } from '../../src/model/future-slots.ts'
@@ -160,7 +160,7 @@ const planned = fc
   })
 
 describe('for any timer', () => {
-  test('a planned row is never reported while the clock continues or is set back by up to a minute [S14]', () => {
+  test('a planned row is never reported while the clock runs normally or is set back by up to a minute [S14]', () => {
     fc.assert(
       fc.property(planned, fc.integer({ min: -60_000, max: 4 * HOUR }), ({ row, now }, passed) => {
         const later = new Date(now.getTime() + passed)

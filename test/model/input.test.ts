@@ -97,11 +97,11 @@ describe('a name', () => {
 })
 
 describe('an integer', () => {
-  test.each([2, 3, 5, undefined])('an integer from 2 to 5 may be %s', (value) => {
+  test.each([2, 3, 5, undefined])('from 2 to 5 may be %s', (value) => {
     expect(checkedWhole('retries', value, 2, 5)).toBe(value)
   })
 
-  test.each([1, 6, 2.5, Number.NaN, '3', null])('an integer from 2 to 5 must not be %j', (value) => {
+  test.each([1, 6, 2.5, Number.NaN, '3', null])('from 2 to 5 must not be %j', (value) => {
     refused(() => checkedWhole('retries', value, 2, 5), 'retries', 'between 2 and 5', JSON.stringify(value))
   })
 })

@@ -15,6 +15,6 @@ test.each([null, '', 'tomorrow', '2026-13-01 00:00:00.000'])('%j is not an insta
   expect(fromText(text)).toBeNull()
 })
 
-test('in a column that is never NULL, invalid text becomes the epoch', () => {
+test('in a column that is never NULL, invalid text is read as the epoch', () => {
   expect(fromStored('tomorrow')).toEqual(new Date(0))
 })

@@ -27,7 +27,7 @@ export function countOf(open: OpenJobs): number {
   return open.waiting + open.blocked + open.running
 }
 
-/** The life after a plan is written. If the plan replaces jobs, only the running ones stay, and are asked to stop. */
+/** The state after a plan is written. If the plan replaces jobs, only the running ones stay, and are asked to stop. */
 export function submitted({ row, jobs }: Life, plan: Plan): Life {
   const left = plan.replaces
     ? jobs.filter(({ state }) => state === 'running').map((job) => ({ ...job, stopRequested: true }))
@@ -36,7 +36,7 @@ export function submitted({ row, jobs }: Life, plan: Plan): Life {
   return { row: { ...row, ...applied(row, plan) }, jobs: [...left, ...added] }
 }
 
-/** A worker takes the first waiting job. */
+/** A worker claims the first waiting job. */
 export function claimed(life: Life): Life {
   const first = life.jobs.findIndex(({ state }) => state === 'waiting')
   return {

@@ -19,7 +19,7 @@ describe('a manual run', () => {
     ...changes,
   })
 
-  it('has the current time as its slot or, if the last slot is not in the past, the first instant after it', () => {
+  it('has the current time as its slot or, if the last slot is not in the past, the millisecond after that slot', () => {
     expect(runNow(schedule(), NOW).slot).toEqual(NOW)
     expect(runNow(schedule({ lastSlot: new Date(NOW.getTime() - 5000) }), NOW).slot).toEqual(NOW)
     const lastSlot = new Date(NOW.getTime() + 5000)
@@ -84,7 +84,7 @@ describe('a retry', () => {
   })
 
   it.each([...OPEN_STATES, 'success', 'skipped'] as const)(
-    'a retry of a job in the state %s is rejected',
+    'is rejected for a job in the state %s',
     (state) => {
       expect(() => retry({ ...job, state })).toThrow(
         `The job j is ${state}; only a failed or cancelled job can be retried`,
