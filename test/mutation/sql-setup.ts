@@ -1,4 +1,4 @@
-/** Setup of every test file of `npm run mutation:sql`: records or changes the statements of the SQLite store. */
+/** Setup for every test file of `npm run mutation:sql`: records or changes the statements of the SQLite store. */
 import { appendFileSync, writeFileSync } from 'node:fs'
 import Libsql from 'libsql'
 import { expect, inject } from 'vitest'
