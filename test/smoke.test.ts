@@ -1,4 +1,4 @@
-/** On each database, a worker starts, submits, runs and is killed; then its replacement runs the job and stops. */
+/** On each database, a worker submits and runs jobs and is killed; its replacement finishes the lost job and stops. */
 import { afterEach, expect, it } from 'vitest'
 import { eachDatabase } from './support/databases.ts'
 import { OccurrenceFault } from './support/fault.ts'

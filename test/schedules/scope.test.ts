@@ -32,7 +32,7 @@ eachDatabase((under) => {
     expect(() => kalends.scope(options)).toThrow('scope.submiter: unknown; did you mean scope.submitter?')
   })
 
-  it("a pause cancels the queued jobs of the schedule's owner, but not those of a previous owner", async () => {
+  it("a pause in a scope does not cancel queued jobs of a previous owner; a pause without a scope does", async () => {
     const { open } = await scene(under)
     const kalends = await open()
     kalends.handle(work, () => {})

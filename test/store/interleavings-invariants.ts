@@ -37,7 +37,7 @@ export async function look(database: TestDatabase): Promise<Picture> {
   }
 }
 
-/** Slots only increase; they increase by a millisecond if the test clock does not advance. */
+/** While the test clock stands still, each new slot is a millisecond later, so slots may be early by this much. */
 const GROWTH_MS = 10
 const FINAL = ['success', 'failed', 'cancelled', 'skipped']
 /** Columns that only people write. */
