@@ -157,7 +157,7 @@ describe('an owner', () => {
     expect(shownId(ann, 'bob/nightly')).toBe('bob/nightly')
   })
 
-  it('tries its own prefixed id before an id from code', () => {
+  it('looks up its own prefixed id before an id from code', () => {
     expect(storedIds(ann, 'nightly')).toEqual(['ann/nightly', 'nightly'])
     expect(storedIds(ANY_OWNER, 'nightly')).toEqual(['nightly'])
   })

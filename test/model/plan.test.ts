@@ -713,7 +713,7 @@ describe('after the zone data changed', () => {
     })
   })
 
-  test('a nextrun before the first slot of the timer is for that slot [S14]', () => {
+  test('a nextrun before the first slot of the timer is moved to that slot [S14]', () => {
     const early = schedule({
       timer: 'daily',
       starts: new Date('2026-03-01T00:00Z'),
@@ -726,7 +726,7 @@ describe('after the zone data changed', () => {
     })
   })
 
-  test('a nextrun halfway between two slots is for the later one [S14]', () => {
+  test('a nextrun halfway between two slots is moved to the later one [S14]', () => {
     const noon = daily('2026-03-02T12:00Z', '2026-03-01T00:00Z', 'daily')
     expect(shown(plan(noon, at('2026-03-02T12:00Z')))).toMatchObject({ runs: [], next: '2026-03-03 00:00' })
   })

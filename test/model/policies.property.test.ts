@@ -454,7 +454,7 @@ describe('the end of a run', () => {
     )
   })
 
-  test('marks a schedule as done after enough successes, or plans its next run if it waits for its last open job', () => {
+  test('marks a schedule as done after enough successes, or plans its next run if it was waiting for its last open job', () => {
     fc.assert(
       fc.property(finishing, open, now, (row, left, end) => {
         fc.pre(row.enabled && (row.idle === null || row.idle === 'awaiting-finish'))

@@ -88,7 +88,7 @@ eachDatabase((under) => {
       return { on, now }
     }
 
-    it('a schedule that is no longer declared is retired: it stops running and is reported, and its row stays unchanged [D5]', async () => {
+    it('a schedule that is no longer declared is retired: it stops running and is reported, and its row is kept [D5]', async () => {
       const { on, now } = await deployTwice()
       expect(await now.kalends.schedules.get('goes')).toMatchObject({
         status: 'retired',

@@ -13,7 +13,7 @@ async function schedule(
   timer: string,
   columns: Record<string, string | number | null> = {},
 ): Promise<void> {
-  // Nothing plans the schedule, because no scheduler runs here.
+  // No scheduler runs here, so the schedule is not planned again after the UPDATE.
   await kalends.schedules.create({ id: 's', task: work, timer: 'yearly' })
   const all: Record<string, string | number | null> = { created: CREATED, timer, ...columns }
   const assignments = Object.keys(all).map((column) => `${column} = ?`)

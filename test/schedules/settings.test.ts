@@ -13,7 +13,7 @@ const plain = task('plain')
 const circular: Record<string, unknown> = {}
 circular['self'] = circular
 
-/** Invalid values, by the field that the error must name. */
+/** Invalid values, each with the field that the error must name. */
 const WRONG: readonly [field: string, value: unknown][] = [
   ['enabled', 'yes'],
   ['enabled', 0],

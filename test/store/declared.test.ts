@@ -123,7 +123,7 @@ onEachStore((under) => {
   })
 
   describe('a retired schedule', () => {
-    it('never wakes a worker, whether the schedule is due, edited, paused or unplanned', async () => {
+    it('never wakes a worker, whether it was due, edited, paused or unplanned', async () => {
       const name = freshSet()
       const past = after(await clock(under), -MINUTE)
       await planned(under, 'due', past, { declared_by: name })
