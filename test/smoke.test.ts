@@ -38,7 +38,7 @@ eachDatabase(({ fresh }) => {
       'SELECT periodic_task_id AS id, state, attempt FROM job ORDER BY periodic_task_id',
     )
     if (jobs.length !== 2)
-      throw new OccurrenceFault(`two occurrences have these jobs: ${JSON.stringify(jobs)}`)
+      throw new OccurrenceFault(`the two occurrences do not have one job each: ${JSON.stringify(jobs)}`)
     expect(jobs).toEqual([
       { id: 'long', state: 'success', attempt: 2 },
       { id: 'quick', state: 'success', attempt: 1 },

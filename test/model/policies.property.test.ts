@@ -444,7 +444,7 @@ describe('the end of a run', () => {
     )
   })
 
-  test('marks a schedule as dead only if the run failed permanently and on_exhausted is stop [R2]', () => {
+  test('marks a schedule as dead if the run failed and on_exhausted is stop, and only then [R2]', () => {
     fc.assert(
       fc.property(finishing, fc.boolean(), open, now, (row, failed, left, end) => {
         fc.pre(row.enabled && (row.idle === null || row.idle === 'awaiting-finish' || row.idle === 'done'))
