@@ -43,7 +43,7 @@ test.each([
   }
 })
 
-test('the database checks the range of each setting that has a range', () => {
+test('the database has a CHECK for each setting that is not an instant', () => {
   for (const [table, names] of [
     ['periodic_task', SETTING_NAMES],
     ['job', JOB_SETTING_NAMES],
@@ -129,7 +129,7 @@ eachDatabase(({ fresh }) => {
       expect(await kalends.jobs.get(id)).toMatchObject(valuesOf([...JOB_OPTION_NAMES, 'args'], 0))
     })
 
-    it('a row without a value has the default', async () => {
+    it('a row inserted without a setting has its default', async () => {
       const database = await fresh()
       await using kalends = await Kalends.open(database.url)
       await database.query("INSERT INTO periodic_task (id, task, timer) VALUES ('row', 'plain', 'daily')")

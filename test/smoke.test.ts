@@ -1,4 +1,4 @@
-/** On each database, a worker starts, submits, runs and is killed; then its replacement runs the job and stops. */
+/** On each database, a worker submits and runs jobs and is killed; its replacement finishes the lost job and stops. */
 import { afterEach, expect, it } from 'vitest'
 import { eachDatabase } from './support/databases.ts'
 import { OccurrenceFault } from './support/fault.ts'
@@ -38,7 +38,7 @@ eachDatabase(({ fresh }) => {
       'SELECT periodic_task_id AS id, state, attempt FROM job ORDER BY periodic_task_id',
     )
     if (jobs.length !== 2)
-      throw new OccurrenceFault(`two occurrences have these jobs: ${JSON.stringify(jobs)}`)
+      throw new OccurrenceFault(`the two occurrences do not have one job each: ${JSON.stringify(jobs)}`)
     expect(jobs).toEqual([
       { id: 'long', state: 'success', attempt: 2 },
       { id: 'quick', state: 'success', attempt: 1 },

@@ -1,4 +1,4 @@
-/** The namespace of the ids that owners choose. */
+/** The ids that owners can choose, and the fields that they can write. */
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { isName } from '../../src/model/input.ts'
@@ -50,7 +50,7 @@ describe('the ids of an owner', () => {
     )
   })
 
-  it("a prefix is ASCII and, unless it is hashed, contains the owner's names", () => {
+  it("a prefix is ASCII and, unless it is hashed, encodes the owner's group and submitter", () => {
     fc.assert(
       fc.property(owner, (of) => {
         const prefix = prefixOf(of)
@@ -85,7 +85,7 @@ describe('the ids of an owner', () => {
     expect(() => newId(ANY_OWNER, 'a/b')).toThrow('must be an id without \'/\', got "a/b"')
   })
 
-  it('the prefix counts towards the length of the id', () => {
+  it('the prefix counts towards the maximum length of an id', () => {
     const ann = { group: null, submitter: 'ann' }
     expect(newId(ann, 'x'.repeat(250))).toHaveLength(NAME_LIMIT)
     expect(() => newId(ann, 'x'.repeat(251))).toThrow(
@@ -142,7 +142,7 @@ describe('an owner', () => {
       )
   })
 
-  it('can omit a field that its scope leaves open or pass an empty one, and can pass its own fields', () => {
+  it('can omit a field that its scope leaves open or pass it empty, and can pass the fields that its scope sets', () => {
     for (const given of [{}, { group: '' }, { group: null }, { submitter: 'bob' }])
       requireOwnFields(ann, given)
     for (const given of [{}, { submitter: '' }, { group: 'other' }]) requireOwnFields(acme, given)
@@ -157,7 +157,7 @@ describe('an owner', () => {
     expect(shownId(ann, 'bob/nightly')).toBe('bob/nightly')
   })
 
-  it('finds a row with its own prefixed id before a row whose id comes from code', () => {
+  it('looks up its own prefixed id before an id from code', () => {
     expect(storedIds(ann, 'nightly')).toEqual(['ann/nightly', 'nightly'])
     expect(storedIds(ANY_OWNER, 'nightly')).toEqual(['nightly'])
   })

@@ -11,7 +11,7 @@ const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 
-/** Timers, and the approximate distance between their elapses. */
+/** Timers, each with the approximate time between its elapses. */
 const TIMERS: readonly (readonly [timer: string, period: number])[] = [
   ['minutely', MINUTE],
   ['minutely Europe/Berlin', MINUTE],
@@ -35,7 +35,7 @@ const start = fc
   )
   .map(([change, offset]) => new Date(Date.parse(change) + offset))
 
-/** The absence of a worker, in periods of the timer: often none, sometimes many. */
+/** How long no worker runs, in periods of the timer: often a few at most, sometimes many. */
 const absence = fc.oneof(
   fc.double({ min: 0, max: 2, noNaN: true }),
   fc.double({ min: 0, max: 60, noNaN: true }),
@@ -55,8 +55,8 @@ const life: fc.Arbitrary<Life> = fc
     catchUp: fc.constantFrom(0, 1, 2, 5, 1000),
     start,
     steps: fc.array(
-      // `exactly`: planned exactly on the minute, when the two occurrences of a time in a repeated hour may
-      // coincide.
+      // `exactly`: plan exactly on the minute. In a repeated hour, now can then have the same local time as an
+      // earlier slot.
       fc.record({ absence, active: fc.boolean(), exactly: fc.boolean() }),
       { minLength: 1, maxLength: 12 },
     ),
@@ -188,15 +188,15 @@ describe('during absences, overlaps and clock changes', () => {
   })
 })
 
-/** Whether the last slot was decided while the clock was ahead, and is replaced because nextrun was set or is NULL. */
+/** Whether a last slot decided while the clock was ahead is replaced, because nextrun was set manually or is NULL. */
 function isRepaired({ lastSlot, nextRunAt, plannedRun }: Plannable, now: Date): boolean {
   const isPlannedAgain = nextRunAt === null || nextRunAt.getTime() !== plannedRun?.getTime()
   return isPlannedAgain && lastSlot !== null && lastSlot.getTime() - now.getTime() > MINUTE
 }
 
 /**
- * The last slot that limits the plan. A last slot that was decided while the clock was ahead is replaced if the row is
- * planned again, and does not count if another slot is due.
+ * The last slot as the plan uses it: all slots of the plan are later. A last slot that was decided while the clock was
+ * ahead is replaced if the row is planned again, and does not count if another slot is due.
  */
 function heldBackBy(row: Plannable, now: Date): number {
   if (!isRepaired(row, now)) {
@@ -275,7 +275,7 @@ describe('workers with different zone data', () => {
   test('run a daily schedule once a day, regardless of which worker plans it', () => {
     fc.assert(
       fc.property(fc.array(fc.boolean(), { minLength: 60, maxLength: 60 }), (isFirst) => {
-        // 09:00 on one worker is 08:00 on the other.
+        // Imitates zone data that differs by an hour: one worker plans for 09:00, the other for 08:00.
         const as = (row: Plannable, first: boolean) => ({ ...row, timer: first ? '09:00' : '08:00' })
         const created = inserted({ timer: '09:00', definition: 'daily' })
         let row = applied(created, required(plan(created, at('2026-03-01T00:00Z'))))
@@ -310,7 +310,7 @@ describe('for any row, clock and previous run', () => {
         expect(slots).toEqual([...new Set(slots)].toSorted((a, b) => a - b))
         for (const slot of slots) {
           expect(slot).toBeGreaterThan(least)
-          // The next millisecond is used only if a future slot is already decided.
+          // If a future slot is already decided, the new slot can be the millisecond after it.
           expect(slot).toBeLessThanOrEqual(Math.max(now.getTime(), least + 1))
         }
         const unchanged = isRepaired(row, now) ? least : (row.lastSlot?.getTime() ?? -Infinity)
@@ -415,7 +415,7 @@ describe('for any row, clock and previous run', () => {
 })
 
 describe('after a long absence', () => {
-  test('up to 10,000 slots are counted, the newest are kept, and planning continues from now', () => {
+  test('at most 10,000 missed slots are counted, the newest are kept, and planning continues from now', () => {
     fc.assert(
       fc.property(
         fc.constantFrom(0, 1, 3),

@@ -70,7 +70,7 @@ describe('a schedule that is due', () => {
 })
 
 describe('missed slots', () => {
-  test('a slightly late slot is on time', () => {
+  test('a slightly late slot counts as on time', () => {
     expect(shown(plan({ ...hourly, catchUp: 0 }, at('2026-03-01T09:01Z')))).toMatchObject({
       runs: ['2026-03-01 09:00'],
     })
@@ -85,7 +85,7 @@ describe('missed slots', () => {
     })
   })
 
-  test('by default, the newest missed slot is made up, and the other slots are counted and recorded [L10]', () => {
+  test('by default, only the newest missed slot runs, and the other slots are counted and recorded [L10]', () => {
     expect(shown(plan(hourly, at('2026-03-01T13:30Z')))).toEqual({
       runs: ['2026-03-01 13:00 after 4'],
       skips: ['4 missed to 2026-03-01 12:00'],
@@ -93,7 +93,7 @@ describe('missed slots', () => {
     })
   })
 
-  test('by default, there is one run after downtime, even if a slot is on time', () => {
+  test('by default, there is only one run after downtime, even if the newest slot is on time', () => {
     expect(shown(plan(hourly, at('2026-03-01T13:00Z')))).toEqual({
       runs: ['2026-03-01 13:00 after 4'],
       skips: ['4 missed to 2026-03-01 12:00'],
@@ -101,7 +101,7 @@ describe('missed slots', () => {
     })
   })
 
-  test('slots that are missed because they are more frequent than polls do not count as downtime', () => {
+  test('slots that are missed only because they are more frequent than polls are not attributed to downtime', () => {
     const wasAway = (now: string) => plan(hourly, at(now))?.skips[0]?.wasAway
     expect(wasAway('2026-03-01T10:01:01Z')).toBe(true)
     const sinceNine = { ...at('2026-03-01T10:00Z'), missedAfterMs: 3_600_000 }
@@ -111,7 +111,7 @@ describe('missed slots', () => {
     expect(plan(everySecond, at('2026-03-01T09:02:02Z'))?.skips).toMatchObject([{ wasAway: true }])
   })
 
-  test('catch_up 0 makes up no slots [S5]', () => {
+  test('with catch_up 0, missed slots do not run, but a slot that is on time does [S5]', () => {
     expect(shown(plan({ ...hourly, catchUp: 0 }, at('2026-03-01T13:30Z')))).toEqual({
       runs: [],
       skips: ['5 missed to 2026-03-01 13:00'],
@@ -124,7 +124,7 @@ describe('missed slots', () => {
     })
   })
 
-  test('catch_up n makes up the newest n slots, in order, one at a time [S5]', () => {
+  test('with catch_up n, the newest n slots run, in order, one at a time [S5]', () => {
     expect(shown(plan({ ...hourly, catchUp: 3 }, at('2026-03-01T13:30Z')))).toEqual({
       runs: ['2026-03-01 11:00 after 2', '2026-03-01 12:00 blocked', '2026-03-01 13:00 blocked'],
       skips: ['2 missed to 2026-03-01 10:00'],
@@ -132,7 +132,7 @@ describe('missed slots', () => {
     })
   })
 
-  test('the slots of a weekend are never made up all at once [L10]', () => {
+  test('after a weekend of downtime, the missed slots do not all run [L10]', () => {
     const minutely = schedule({ timer: 'minutely', nextRunAt: new Date('2026-02-27T18:00Z') })
     const planned = plan(minutely, at('2026-03-02T08:00Z'))
     expect(planned?.runs).toHaveLength(1)
@@ -147,7 +147,7 @@ describe('missed slots', () => {
     })
   })
 
-  test('a one-off whose time passed between creation and planning is made up, unless it is done or edited', () => {
+  test('a one-off whose time passes between its creation and its first planning still runs, unless it is done or edited', () => {
     const once = inserted({ timer: '2026-03-01 09:00', createdAt: new Date('2026-03-01T08:59:55Z') })
     const now = at('2026-03-01T09:00:20Z')
     const first = plan(once, now)
@@ -168,7 +168,7 @@ describe('missed slots', () => {
       expect(shown(plan(other, now))).toMatchObject({ runs: [], next: 'done' })
   })
 
-  test('a missed one-off is made up even a month later, except with catch_up 0', () => {
+  test('a missed one-off still runs a month later, except with catch_up 0', () => {
     const once = schedule({ timer: '2026-03-01 09:00', nextRunAt: new Date('2026-03-01T09:00Z') })
     expect(shown(plan(once, at('2026-04-01')))).toEqual({
       runs: ['2026-03-01 09:00'],
@@ -206,7 +206,7 @@ describe('while a job is unfinished', () => {
     })
   })
 
-  test('missed slots are also skipped, and each counts once, under its reason', () => {
+  test('missed slots are also skipped, and each skipped slot counts once, under its reason', () => {
     expect(shown(plan({ ...hourly, catchUp: 2 }, at('2026-03-01T13:00Z', true)))).toEqual({
       runs: [],
       skips: ['3 missed to 2026-03-01 11:00', '2 overlap to 2026-03-01 13:00'],
@@ -237,7 +237,7 @@ describe('overlap queue-one', () => {
     })
   })
 
-  test('if there are several slots, the newest waits', () => {
+  test('if several slots are due, the job of the newest one waits', () => {
     expect(shown(plan({ ...row, catchUp: 3 }, at('2026-03-01T13:00Z', { running: 1 })))).toEqual({
       runs: ['2026-03-01 13:00 after 2 blocked'],
       skips: ['2 missed to 2026-03-01 10:00', '2 overlap to 2026-03-01 12:00'],
@@ -295,7 +295,7 @@ describe('yields', () => {
     ['a job that waits for its first attempt', row, { waiting: 1 }],
     ['a retry and a running job', row, { ...retrying, running: 1 }],
     ['a retry and another waiting job', row, { waiting: 2, retrying: 1 }],
-    ['a blocked job that waits for no other', row, { blocked: 1 }],
+    ['a blocked job with no job ahead of it', row, { blocked: 1 }],
   ])('%s: nothing yields', (_, schedule, open) => {
     expect(plan(schedule, at('2026-03-01T09:00Z', open))).toMatchObject({ runs: [], yields: false })
   })
@@ -304,7 +304,7 @@ describe('yields', () => {
     expect(plan(row, at('2026-03-01T09:00Z'))).toMatchObject({ runs: [{ state: 'waiting' }], yields: false })
   })
 
-  test.each(['replace', 'allow'] as const)('yielding has no effect with %s', (overlap) => {
+  test.each(['replace', 'allow'] as const)('`yields` has no effect with %s', (overlap) => {
     const circumstances = at('2026-03-01T09:00Z', retrying)
     expect(plan({ ...row, overlap }, circumstances)).toEqual(plan({ ...hourly, overlap }, circumstances))
   })
@@ -360,7 +360,7 @@ describe('overlap allow', () => {
     }
   })
 
-  test('made-up slots do not wait for each other', () => {
+  test('runs of missed slots do not wait for each other', () => {
     expect(shown(plan({ ...row, catchUp: 3 }, at('2026-03-01T13:30Z')))).toMatchObject({
       runs: ['2026-03-01 11:00 after 2', '2026-03-01 12:00', '2026-03-01 13:00'],
     })
@@ -383,7 +383,7 @@ describe('max_runs', () => {
     })
   })
 
-  test('makes up no more missed slots than it allows', () => {
+  test('also limits how many missed slots run', () => {
     expect(shown(plan({ ...row, successes: 1, catchUp: 5 }, at('2026-03-01T13:30Z')))).toMatchObject({
       runs: ['2026-03-01 09:00', '2026-03-01 10:00'],
       skips: ['3 max-runs to 2026-03-01 13:00'],
@@ -420,7 +420,7 @@ describe('every … after finish', () => {
     })
   })
 
-  test('makes up one slot after downtime of any length', () => {
+  test('runs at most once after downtime of any length', () => {
     expect(shown(plan(row, at('2026-03-02T12:00Z')))).toEqual({
       runs: ['2026-03-01 09:00'],
       skips: [],
@@ -550,7 +550,7 @@ describe('edits', () => {
     })
   })
 
-  test('an edit never repeats a decided slot after the clock is set back', () => {
+  test('after the clock is set back, an edit never repeats a decided slot', () => {
     const ahead = { ...edited(hourly, '*:0/30'), lastSlot: new Date('2026-03-01T12:00Z') }
     expect(shown(plan(ahead, at('2026-03-01T09:10Z')))).toMatchObject({ runs: [], next: '2026-03-01 12:30' })
   })
@@ -615,7 +615,7 @@ describe('after the clock was ahead', () => {
     })
   })
 
-  test('the last slot is never NULL: it is the current time if the timer has no earlier slot', () => {
+  test('the last slot never becomes NULL: it becomes the current time if the timer has no earlier slot', () => {
     for (const timer of ['2026-03-05 09:00', 'every 5min after finish', 'every 36500d'])
       expect(plan(edited({ ...ahead, nextRunAt: null }, timer), at(now))?.lastSlot).toEqual(new Date(now))
     const starting = { ...ahead, nextRunAt: null, starts: new Date('2026-04-01') }
@@ -631,14 +631,14 @@ describe('after the clock was ahead', () => {
       expect(shown(plan({ ...hourly, lastSlot, nextRunAt: null }, at(now)))).toMatchObject({ next })
   })
 
-  test('due and later slots run, although a manual run got its slot while the clock was ahead', () => {
+  test('due and later slots run, even if a manual run got its slot while the clock was ahead', () => {
     const byHand = schedule({ ...hourly, lastSlot: new Date('2026-03-04T09:17Z') })
     const planned = plan(byHand, at('2026-03-01T09:00:00.300Z'))
     expect(shown(planned)).toEqual({ runs: ['2026-03-01 09:00'], skips: [], next: '2026-03-01 10:00' })
     expect(planned?.lastSlot).toEqual(new Date('2026-03-01T09:00Z'))
   })
 
-  test('an `every` timer loses no slot at the creation time of its schedule, even if the clock was ahead then', () => {
+  test('if a schedule was created while the clock was ahead, its `every` timer loses no slot when that time is reached', () => {
     for (const [span, between] of [
       ['10s', 10_000],
       ['1h', 3_600_000],
@@ -680,7 +680,7 @@ describe('after the clock was ahead', () => {
 })
 
 describe('after the zone data changed', () => {
-  /** Planned with zone data in which Berlin is off by an hour: for 06:00 Z or 08:00 Z instead of 07:00 Z in summer. */
+  /** A schedule planned with zone data that is an hour off: in summer, for 06:00Z or 08:00Z instead of 07:00Z. */
   const daily = (nextRunAt: string, lastSlot: string, timer = '09:00 Europe/Berlin') =>
     schedule({ timer, nextRunAt: new Date(nextRunAt), lastSlot: new Date(lastSlot) })
   const summer = '2026-07-02'
@@ -713,7 +713,7 @@ describe('after the zone data changed', () => {
     })
   })
 
-  test('a nextrun before the first slot of the timer is for that slot [S14]', () => {
+  test('a nextrun before the first slot of the timer is moved to that slot [S14]', () => {
     const early = schedule({
       timer: 'daily',
       starts: new Date('2026-03-01T00:00Z'),
@@ -726,7 +726,7 @@ describe('after the zone data changed', () => {
     })
   })
 
-  test('a nextrun halfway between two slots is for the later one [S14]', () => {
+  test('a nextrun halfway between two slots is moved to the later one [S14]', () => {
     const noon = daily('2026-03-02T12:00Z', '2026-03-01T00:00Z', 'daily')
     expect(shown(plan(noon, at('2026-03-02T12:00Z')))).toMatchObject({ runs: [], next: '2026-03-03 00:00' })
   })
@@ -844,7 +844,7 @@ describe('a nextrun set manually', () => {
     expect(shown(plan(row, at('2026-03-01T08:20Z')))).toMatchObject({ runs: ['2026-03-01 08:20'] })
   })
 
-  test('a nextrun on a paused schedule does not run it', () => {
+  test('setting nextrun does not run a paused schedule', () => {
     const row = { ...byHand('2026-03-01T00:00Z'), enabled: false }
     expect(plan(row, at('2026-03-01T08:20Z'))).toMatchObject({ runs: [], nextRunAt: null })
   })
@@ -876,7 +876,7 @@ describe('a timer that cannot be planned', () => {
       })
   })
 
-  test('an edit keeps the error of a run', () => {
+  test('an edit keeps the error of the last run', () => {
     const failed = { ...edited(hourly, 'daily'), lastError: 'no such host' }
     expect(plan(failed, at('2026-03-01T09:00Z'))?.lastError).toBe('no such host')
   })
@@ -897,7 +897,7 @@ test('jobs that can never be written become one skip, and the reason is stored',
 })
 
 describe('when the clocks change', () => {
-  test('a slot in a repeated hour runs once, without a second run at the same minute [L19]', () => {
+  test('a slot in a repeated hour runs once, not again when its local time recurs [L19]', () => {
     // In Berlin, 02:00 to 02:59 occurs twice, the second time starting at 01:00 UTC.
     const minutely = schedule({
       timer: 'minutely Europe/Berlin',
@@ -954,7 +954,7 @@ describe('when the clocks change', () => {
   })
 })
 
-describe('within the write of an edit', () => {
+describe('when an edit is written', () => {
   const now = new Date('2026-03-01T08:30Z')
   const early = (nextRunAt: Date | null) => planEdit({ ...hourly, nextRunAt }, now, NO_OPEN_JOBS)
 
@@ -988,7 +988,7 @@ describe('within the write of an edit', () => {
     expect(shown(early(null))).toMatchObject({ next: '2026-03-01 09:00' })
   })
 
-  test('a paused schedule is planned although its nextrun has passed', () => {
+  test('a paused schedule is planned even if its nextrun has passed', () => {
     const paused = { ...hourly, enabled: false, nextRunAt: new Date('2026-03-01T08:00Z') }
     expect(planEdit(paused, now, NO_OPEN_JOBS)).toMatchObject({ runs: [], nextRunAt: null })
   })

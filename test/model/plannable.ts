@@ -6,7 +6,7 @@ import {
   type Plannable,
 } from '../../src/model/planning.ts'
 
-/** The default lease and poll interval. */
+/** The default lease plus the default poll interval. */
 export const MISSED_AFTER_MS = 61_000
 
 /** A planned, unedited schedule with the given changes. */
@@ -63,7 +63,7 @@ export function at(now: string | Date, active: boolean | Partial<OpenJobs> = fal
   return { now: new Date(now), open: { ...NO_OPEN_JOBS, ...jobs }, missedAfterMs: MISSED_AFTER_MS }
 }
 
-/** The plan in a compact form: runs as `slot`, `slot blocked` or `slot after n`. */
+/** The plan in a compact form. Runs are shown as `slot`, with `after n` (missed slots) and `blocked` if they apply. */
 export function shown(plan: Plan | null): unknown {
   if (plan === null) return 'not due'
   const { runs, skips, nextRunAt, idle } = plan

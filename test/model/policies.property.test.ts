@@ -1,6 +1,6 @@
 /**
- * All combinations of policies and circumstances: downtime, overlap, catch_up, kinds of timers, clock changes,
- * max_runs, jitter, starts and ends, over lives in which jobs wait, run, succeed, fail and are cancelled.
+ * Random combinations of policies and circumstances (downtime, overlap, catch_up, kinds of timers, clock changes,
+ * max_runs, jitter, starts and ends), over the lives of schedules whose jobs wait, run, succeed, fail or are cancelled.
  */
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -20,7 +20,7 @@ const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 const CREATED = Date.parse('2018-01-01T00:00:30.250Z')
 
-/** A timer, the approximate distance between its elapses, and a way to find them without the code under test. */
+/** A timer, the approximate time between its elapses, and a way to find them without the code under test. */
 interface TimerUnderTest {
   readonly text: string
   readonly period: number
@@ -73,7 +73,10 @@ const start = fc
 interface Step {
   /** The time before this step, in periods of the timer. */
   readonly absence: number
-  /** Whether to plan exactly on the minute, when the two occurrences of a time in a repeated hour may coincide. */
+  /**
+   * Whether to plan exactly on the minute. In a repeated hour, now can then have the same local time as an earlier
+   * slot.
+   */
   readonly exactly: boolean
   readonly end: 'success' | 'failed' | 'cancelled' | null
   readonly claims: boolean
@@ -177,7 +180,7 @@ class Walk {
   }
 }
 
-/** The rules for every plan. */
+/** Checks the rules that hold for every plan. */
 function expectSound(life: Life, planned: Plan, now: number): void {
   const { row } = life
   const { runs, skips, nextRunAt, idle } = planned
@@ -372,7 +375,7 @@ describe('with any policies', () => {
             nextRunAt: new Date(nextRunAt),
             plannedRun: new Date(nextRunAt),
           }
-          // There are too many jobs after max_runs is lowered: existing jobs stay, but none is added.
+          // After max_runs is lowered, there can be too many jobs: existing jobs stay, but none is added.
           const isTooMany = row.maxRuns !== null && successes + jobs.length > row.maxRuns
           const planned = required(plan(row, at(new Date(now), openOf({ jobs }))))
           if (!isTooMany) expectSound({ row, jobs }, planned, now)
@@ -441,7 +444,7 @@ describe('the end of a run', () => {
     )
   })
 
-  test('makes a schedule dead only if the run failed permanently and on_exhausted is stop [R2]', () => {
+  test('marks a schedule as dead if the run failed and on_exhausted is stop, and only then [R2]', () => {
     fc.assert(
       fc.property(finishing, fc.boolean(), open, now, (row, failed, left, end) => {
         fc.pre(row.enabled && (row.idle === null || row.idle === 'awaiting-finish' || row.idle === 'done'))
@@ -451,7 +454,7 @@ describe('the end of a run', () => {
     )
   })
 
-  test('marks a schedule as done after enough successes, and plans the next run from now if no job is open', () => {
+  test('marks a schedule as done after enough successes, or plans its next run if it was waiting for its last open job', () => {
     fc.assert(
       fc.property(finishing, open, now, (row, left, end) => {
         fc.pre(row.enabled && (row.idle === null || row.idle === 'awaiting-finish'))

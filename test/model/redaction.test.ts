@@ -151,7 +151,7 @@ describe('a secret in a string of the job is redacted', () => {
     expect(secrets.hiddenInText('harmless')).toBe('[redacted]')
   })
 
-  test('names can be secrets and can contain secrets, and stay distinct', () => {
+  test('property names can be or contain secrets, and stay distinct when they are redacted', () => {
     expect(hidden(redaction, { secret: { 'the-name': { deep: 1 } } }, 'the-name deep')).toBe(
       '[redacted] [redacted]',
     )
@@ -336,7 +336,7 @@ describe('the value to store', () => {
     })
   })
 
-  test('is complete if readers of the row see no secret in it', () => {
+  test('is unchanged if readers of the row can recognise every secret in it', () => {
     for (const value of [
       { note: 'harmless' },
       { token: 'old-secret' },
@@ -347,7 +347,7 @@ describe('the value to store', () => {
     expect(stored(value, { key: 'old-secret' })).toBe(value)
   })
 
-  test('is complete if the earlier secrets are unknown', () => {
+  test('is unchanged if the earlier secrets are unknown', () => {
     const value = { note: 'saw old-secret' }
     const unknown = redaction.secretsOf({ truncated: { progress: 100_000 } })
     expect(unknown.areKnown()).toBe(false)

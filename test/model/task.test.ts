@@ -68,7 +68,7 @@ describe('a task', () => {
     ['retries', { retries: 1.5 }, "retries: must be an integer between 0 and 1000 or 'unlimited', got 1.5"],
     ['retries', { retries: -1 }, 'retries: '],
     ['retryBackoff', { retryBackoff: 'never' }, "retryBackoff: must be one of 'exponential', 'fixed'"],
-  ])('names the invalid option: %s %j', (field, options, message) => {
+  ])('the error names the invalid option: %s %j', (field, options, message) => {
     // @ts-expect-error -- plain JavaScript may pass this
     const refused = problem(() => runPolicy(options))
     expect(refused).toMatchObject({ code: 'KALENDS_INVALID_INPUT', field })
@@ -150,7 +150,7 @@ describe('JSON to store', () => {
     expect(jsonText('args', 'x'.repeat(1_000_000))).toHaveLength(1_000_002)
   })
 
-  test('can have at most 31 levels, which every database accepts; brackets in strings do not count', () => {
+  test('can have at most 31 levels of nesting, which every database accepts; brackets in strings do not count', () => {
     expect(jsonText('args', nested(31))).toContain('1')
     expect(() => jsonText('args', nested(32))).toThrow('args: must have at most 31 levels of nesting, got 32')
     expect(jsonText('args', `${'['.repeat(40)}"${'{'.repeat(40)}\\`)).toContain('[')
@@ -175,7 +175,7 @@ describe('JSON to store', () => {
       expect(JSON.parse(jsonText('args', value))).toBe(value)
   })
 
-  test('lone surrogates are replaced if the caller asks for it, so that a result does not fail a finished run', () => {
+  test('lone surrogates are replaced if the caller asks for it, so that a result does not make a finished run fail', () => {
     const stored = jsonText('result', ['\ud83da', 'b\udead\udead', 'c'], { loneSurrogates: 'replace' })
     expect(JSON.parse(stored)).toEqual(['\ufffda', 'b\ufffd\ufffd', 'c'])
   })
@@ -196,7 +196,7 @@ describe('a result', () => {
   })
 })
 
-test('only tasks with the prefix of Kalends are handled by Kalends itself', () => {
+test('only tasks with the prefix `kalends.` are handled by Kalends itself', () => {
   expect(['kalends.retention', 'command', 'my.kalends.', 'kalends'].filter(isBuiltIn)).toEqual([
     'kalends.retention',
   ])

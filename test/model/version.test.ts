@@ -33,7 +33,7 @@ test('tables without a required version work with any version', () => {
   expect(versionProblem(null, '0.0.1')).toBeNull()
 })
 
-test('if there are several migrations, the newest version decides', () => {
+test('of the versions that several migrations require, the newest applies', () => {
   expect(newest([])).toBeNull()
   expect(newest(['1.2.0', '1.10.0', '1.9.0'])).toBe('1.10.0')
 })

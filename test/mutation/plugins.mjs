@@ -40,7 +40,7 @@ class Sample {
   }
 }
 
-/** Wilson's interval for a proportion, with 95 % confidence. */
+/** The Wilson score interval for a proportion, with 95 % confidence. */
 function interval(hits, all) {
   const z = 1.96
   const share = hits / all

@@ -56,7 +56,7 @@ export function changesOf(statement: string): Change[] {
     const end = endOfCondition(tokens, index + 1)
     const condition = statement.slice(to, end)
     const shape = shapeOf(condition)
-    // `0 = 0` only precedes optional conditions.
+    // `0 = 0` is only a placeholder before optional conditions.
     if (shape === '0 = 0') return []
     const place = { from: to, to: end ?? statement.length }
     // The condition stays in the statement, because its values are still bound.

@@ -1,4 +1,4 @@
-/** Setup of every test file of `npm run mutation:sql`: records or changes the statements of the SQLite store. */
+/** Setup for every test file of `npm run mutation:sql`: records or changes the statements of the SQLite store. */
 import { appendFileSync, writeFileSync } from 'node:fs'
 import Libsql from 'libsql'
 import { expect, inject } from 'vitest'
@@ -9,7 +9,7 @@ declare module 'vitest' {
     sqlMutation: {
       /** The file for the recorded changes; null to record nothing. */
       readonly notes: string | null
-      /** The key of the applied change, or null. */
+      /** The key of the change to apply, or null. */
       readonly made: string | null
       /** The file to which this process writes its id, so that it can be killed if a statement never ends. */
       readonly process: string
@@ -21,7 +21,7 @@ const { notes, made, process: pidFile } = inject('sqlMutation')
 writeFileSync(pidFile, String(process.pid))
 const noted = new Set<string>()
 
-/** Tests also use their own connections, whose statements stay unchanged. */
+/** Whether the store is the caller. Tests also use their own connections, whose statements stay unchanged. */
 const isOfStore = () => new Error('the caller').stack?.includes('/src/store/') === true
 
 // oxlint-disable-next-line typescript/unbound-method -- called with its `this` below

@@ -12,8 +12,8 @@ export default {
   mutate: [mutate],
   checkers: share < 1 ? ['sample'] : [],
   sample: { share, seed: process.env.KALENDS_MUTATION_SEED ?? '1' },
-  // The copy contains the files that the tests read, and a link to node_modules, because some tests start worker
-  // processes.
+  // Stryker's copy of the project contains the files that the tests read, and a link to node_modules, because some
+  // tests start worker processes.
   ignorePatterns: [
     ...(area === 'model' ? ['/dist'] : []),
     '/docs',

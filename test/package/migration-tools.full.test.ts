@@ -23,7 +23,7 @@ const servers = databases.filter(({ kind }) => kind !== 'sqlite')
 const mail = task('mail')
 const runFile = promisify(execFile)
 
-/** The code block in the guide that contains all these strings. */
+/** The guide's code block that contains all these strings. */
 function ofGuide(language: string, ...texts: readonly string[]): string {
   const [block, ...others] = blocksOf(GUIDE, [language]).filter(({ text }) =>
     texts.every((part) => text.includes(part)),
@@ -366,7 +366,7 @@ for (const under of databases.filter(({ kind }) => kind === 'sqlite'))
     /** The application from the guide with its first migration, but without the engine. */
     async function prisma({ url }: TestDatabase) {
       const app = await application({
-        // Prisma requires the files of its engines, but does not use them.
+        // Prisma requires its engine files to exist, but does not use them.
         engine: '',
         'guide.js': ofGuide('js', '// prisma.config.ts'),
         'prisma.config.ts': `
@@ -438,7 +438,7 @@ for (const under of databases.filter(({ kind }) => kind === 'sqlite'))
     )
 
     it(
-      'without tables.external, migrate dev wants to reset the database, and db push wants to drop the tables',
+      'without tables.external, migrate dev asks to reset the database, and db push asks to drop the tables',
       async () => {
         const database = await emptyDatabase(under)
         const place = asInTheGuide(database)

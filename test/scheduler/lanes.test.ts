@@ -19,7 +19,7 @@ const written = (locked: readonly Mark[] = []): SubmitResult => ({
   refused: [],
 })
 
-/** A store with this many due schedules, whose submissions wait until the test releases them. */
+/** A scheduler for this many due schedules, whose submissions wait until the test releases them. */
 function burst(due: number, { inParallel = true }: { inParallel?: boolean } = {}) {
   let next = 0
   const underWay: { readonly ids: readonly string[]; readonly end: Gate<SubmitResult | Error> }[] = []
@@ -109,7 +109,7 @@ it('a failed batch ends the pass once the other batch has ended, and is submitte
   expect(again.flat()).toEqual(first.find((ids) => ids.includes('s0')))
 })
 
-it('marking continues after full batches, and starts at the front once more before the pass ends', async () => {
+it('marking continues from the end of a full batch, and starts at the front once more before the pass ends', async () => {
   const { scheduler, watched, letAll } = burst(2 * BATCH + 3, { inParallel: false })
   const batches = await letAll(scheduler.pass(), () => written())
   expect(batches.map((ids) => ids.length)).toEqual([10, 10, 3])
@@ -117,7 +117,7 @@ it('marking continues after full batches, and starts at the front once more befo
   expect(watched.behind).toEqual([[], batches[0], batches[1], []])
 })
 
-it('the rest of one transaction is submitted in the next transaction, before anything else is marked', async () => {
+it('schedules left over from one transaction are submitted in the next one, before others are marked', async () => {
   const { scheduler, letAll } = burst(BATCH + 2, { inParallel: false })
   const batches = await letAll(scheduler.pass(), (ids) => ({
     ...written(),

@@ -45,7 +45,7 @@ it('a schedule keeps up again after a submission without missed slots, or a minu
   expect(pace.behind()).toEqual([])
 })
 
-it('only the last thousand schedules are remembered', () => {
+it('only the last thousand schedules that missed slots are remembered', () => {
   const pace = new Pace()
   for (const id of ['x', 'y']) submit(pace, id, MISSED, 5)
   for (let index = 0; index < 999; index += 1) submit(pace, `${index}`, MISSED)

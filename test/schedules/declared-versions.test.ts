@@ -88,7 +88,7 @@ eachDatabase((under) => {
       return { on, now }
     }
 
-    it('a schedule that is no longer declared is retired: it stops running and is reported, and its row stays unchanged [D5]', async () => {
+    it('a schedule that is no longer declared is retired: it stops running and is reported, and its row is kept [D5]', async () => {
       const { on, now } = await deployTwice()
       expect(await now.kalends.schedules.get('goes')).toMatchObject({
         status: 'retired',
@@ -105,7 +105,7 @@ eachDatabase((under) => {
       expect(now.messages().filter((message) => message.includes('is no longer declared'))).toHaveLength(1)
     })
 
-    it('a retired schedule is reactivated when it is declared again: it is planned from now, with its former state', async () => {
+    it('a retired schedule is reactivated when it is declared again: it is planned from now, and keeps its run count', async () => {
       const { on, now } = await deployTwice()
       // A slot that would have been due long ago if the schedule had not been retired.
       await on.database.query(
@@ -225,7 +225,7 @@ eachDatabase((under) => {
       expect([await timerOf(again, 'a'), await statusOf(again, 'c')]).toEqual(['yearly', 'active'])
     })
 
-    it('after a rollback and a crash, a lost worker delays the older version by at most the lease', async () => {
+    it('after a rollback, a crashed worker with the newer version delays the older one by at most the lease', async () => {
       const on = await deploys(under)
       const next = await live(on, 'new', [yearly('a')])
       const [sets] = await on.database.query('SELECT sets FROM worker')

@@ -1,4 +1,4 @@
-/** The sentences with which `explain` states why a schedule did not run. */
+/** The sentences with which `explain` describes a schedule, and says why it ran or did not run. */
 import { expect, it } from 'vitest'
 import { type Kalends, NotFoundError, task } from '../../src/index.ts'
 import { ended, gate, scene, signal } from '../kalends/scene.ts'
@@ -13,7 +13,7 @@ async function schedule(
   timer: string,
   columns: Record<string, string | number | null> = {},
 ): Promise<void> {
-  // Nothing plans the schedule, because no scheduler runs here.
+  // No scheduler runs here, so the schedule is not planned again after the UPDATE.
   await kalends.schedules.create({ id: 's', task: work, timer: 'yearly' })
   const all: Record<string, string | number | null> = { created: CREATED, timer, ...columns }
   const assignments = Object.keys(all).map((column) => `${column} = ?`)
@@ -200,7 +200,7 @@ eachDatabase((under) => {
       ],
     ],
     [
-      'a last slot decided while the clock was ahead, if the timer explains the next run',
+      'a last slot decided while the clock was ahead, with a next run that matches the timer',
       '2099-01-01 02:00',
       { nextrun: '2099-01-01 02:00:00.000', last_slot: '2098-01-01 01:00:00.000' },
       [
@@ -252,7 +252,7 @@ eachDatabase((under) => {
       /^The job the-job is held by a freeze until Thu 2099-01-01 00:00:00 \+00:00 \(UTC\)\.$/,
     ],
     [
-      'waiting for a task that no worker handles',
+      'waiting because no worker handles its task',
       'waiting',
       {},
       ['other'],
@@ -274,7 +274,7 @@ eachDatabase((under) => {
     expect((await stage.reasons())[1]).toMatch(expected)
   })
 
-  it('explains that no live worker handles a task, even before a job waits for the task [S8]', async () => {
+  it('explains that no live worker handles a task, even before a job of the task waits [S8]', async () => {
     const stage = await opened()
     await schedule(stage, '2099-01-05 08:00', { nextrun: '2099-01-05 08:00:00.000' })
     await worker(stage.database, ['other'])

@@ -86,7 +86,7 @@ test('a due one-off stays due after an edit, and runs late', async () => {
   expect(await schedules.history('a')).toMatchObject([{ slot: new Date('2026-03-02T12:00:00Z') }])
 })
 
-test('if a due row gets a new timer, it is planned from now, and so is a resumed row', async () => {
+test('a due row with a new timer is planned from now, and so is a resumed row', async () => {
   const { schedules, at, step } = await withClock('2026-03-02T10:20:00Z')
   for (const id of ['a', 'b']) await schedules.create({ id, task: work, timer: 'hourly', catchUp: 100 })
   at('13:05')

@@ -71,7 +71,7 @@ async function opened(): Promise<Kalends> {
   return kalends
 }
 
-test('a put of the value from get returns "unchanged", and GET returns the value that PUT received', async () => {
+test('a put of the value from get returns "unchanged", and a PUT of the GET response returns the same response', async () => {
   const kalends = await opened()
   const { schedules } = kalends
   const handler = http(kalends, { authorize: () => ({ role: 'admin', builtInTasks: true }) })

@@ -1,4 +1,4 @@
-/** `create` with an existing id, and `update` with another task. */
+/** `create` with an existing id, `update` with another task, and what operations on a single row return. */
 import { expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 import {
@@ -25,7 +25,7 @@ async function opened(): Promise<Kalends> {
 
 const daily = { id: 'a', task: mail, timer: 'daily', args: { to: 'ann' } } as const
 
-test('create with an existing id is a conflict; ifExists: same returns an equal schedule and changes nothing', async () => {
+test('create with an existing id is a conflict; with ifExists: same, it returns the existing schedule if it is equal', async () => {
   const { schedules } = await opened()
   const created = await schedules.create({ ...daily, ifExists: 'same' })
   expect(await schedules.create({ ...daily, ifExists: 'same' })).toEqual(created)
@@ -119,7 +119,7 @@ test('operations on a single row return the resulting row', async () => {
   expect(retried).toEqual(await jobs.get(id))
 })
 
-test('a job is submitted with one object or with separate arguments, but not with both', async () => {
+test('a job can be submitted with one object or with separate arguments, but not with both', async () => {
   const { jobs } = await opened()
   const id = await jobs.submit({ task: 'mail', id: 'mine', args: { to: 'ann' }, delay: '1h' })
   expect(await jobs.get(id)).toMatchObject({ id: 'mine', args: { to: 'ann' }, runAt: expect.any(Date) })

@@ -123,12 +123,12 @@ eachDatabase((under) => {
     expect(await schedules.put('a', input)).toEqual({ result: 'unchanged', schedule: first })
     const changed = await schedules.put('a', { ...input, args: { days: 4 } })
     expect(changed).toMatchObject({ result: 'changed', schedule: { args: { days: 4 }, summary: 'once' } })
-    // put is complete: omitted settings return to their defaults.
+    // put replaces all settings: omitted ones return to their defaults.
     const reduced = await schedules.put('a', { task: cleanup, timer: 'daily' })
     expect(reduced).toMatchObject({ result: 'changed', schedule: { args: {}, summary: null } })
   })
 
-  it('put ignores the order of keys', async () => {
+  it('put ignores the order of keys in args', async () => {
     const { open } = await scene(under)
     const { schedules } = await open()
     await schedules.put('a', { task: 'any', timer: 'daily', args: { x: 1, y: { p: [1, 2], q: null } } })
@@ -207,7 +207,7 @@ eachDatabase((under) => {
     expect(await ended(kalends, id)).toMatchObject({ state: 'success' })
   })
 
-  it('list filters schedules, and returns pages in the order of ids', async () => {
+  it('list filters schedules, and returns pages sorted by id', async () => {
     const { open } = await scene(under)
     const { schedules } = await open()
     for (const [id, group, submitter] of [
@@ -301,7 +301,7 @@ eachDatabase((under) => {
     },
   )
 
-  it('a change to any setting except the timer keeps the next run', async () => {
+  it('a change to settings that do not affect the run times keeps the next run', async () => {
     const { open, database } = await scene(under)
     const kalends = await open()
     await kalends.start()

@@ -141,7 +141,7 @@ eachDatabase((under) => {
             const before = await rowsOfOthers(database, owner)
             const answer: unknown = await run(kalends.scope({ ...owner, tasks: ['work'] }), owner).catch(
               (error: unknown) => {
-                // Every rejection has a reason and is never a database error.
+                // Every rejection is a KalendsError, never a database error.
                 if (!(error instanceof KalendsError)) throw error
                 return error.message
               },

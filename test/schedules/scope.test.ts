@@ -32,7 +32,7 @@ eachDatabase((under) => {
     expect(() => kalends.scope(options)).toThrow('scope.submiter: unknown; did you mean scope.submitter?')
   })
 
-  it("a pause cancels the queued jobs of the schedule's owner, but not those of a previous owner", async () => {
+  it('a pause in a scope does not cancel queued jobs of a previous owner; a pause without a scope does', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     kalends.handle(work, () => {})
@@ -218,7 +218,7 @@ eachDatabase((under) => {
     expect((await jobs.list()).total).toBe(2)
   })
 
-  it('each page continues after the last id as the owner sees it, for rows created by the owner and by code', async () => {
+  it('pages continue after the last id that the owner sees, whether the owner or code created the rows', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const anna = kalends.scope({ submitter: 'anna', tasks })

@@ -13,7 +13,7 @@ const plain = task('plain')
 const circular: Record<string, unknown> = {}
 circular['self'] = circular
 
-/** Invalid values, by the field that the error must name. */
+/** Invalid values, each with the field that the error must name. */
 const WRONG: readonly [field: string, value: unknown][] = [
   ['enabled', 'yes'],
   ['enabled', 0],
@@ -70,7 +70,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('an invalid sett
     },
   )
 
-  it('a maximum of 0 is rejected, and the error suggests the value for no maximum', async () => {
+  it('a maximum of 0 is rejected, and the error suggests null for no limit', async () => {
     await using kalends = await Kalends.open('sqlite::memory:')
     const create = kalends.schedules.create({ task: plain, timer: 'daily', maxRuns: 0 })
     await expect(create).rejects.toThrow(

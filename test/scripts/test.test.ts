@@ -82,7 +82,7 @@ it('a file that fails twice, in a test or in a hook, makes the run red', async (
   })
 })
 
-it('a file that fails once runs again on its own; the run is green, and its output names the file', async () => {
+it('a file that fails once is run again separately; the run is green, and its output names the file', async () => {
   expect(await runOf([`${FAILS_ONCE}\n${PASSES}`, FAILS_ONCE, PASSES])).toEqual({
     code: 0,
     last: '4 passed, 0 failed',

@@ -49,7 +49,7 @@ test('an empty encrypted database is rejected and stays usable for the applicati
   encrypted.exec('CREATE TABLE orders (id INTEGER)')
 })
 
-test('a target that is not an open SQLite connection is rejected before any statement', async () => {
+test('a target that is not an open SQLite connection is rejected before any statement is sent', async () => {
   const sent: string[] = []
   const mysqlConnection = {
     prepare: (statement: string) => sent.push(statement),

@@ -141,7 +141,7 @@ onEachStore((under) => {
   })
 
   it.skipIf(under.kind === 'sqlite')(
-    'a transaction that locks the table does not prevent jobs from ending',
+    'a transaction that locks the attempt table does not prevent jobs from ending',
     async () => {
       const admin = await createConnection({ uri: under.url })
       under.afterwards(() => admin.end())
@@ -151,7 +151,7 @@ onEachStore((under) => {
       await admin.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ')
       await admin.query('START TRANSACTION')
       await admin.query("DELETE FROM attempt WHERE ended < '2100-01-01'")
-      // Sessions wait for a lock for one second.
+      // Sessions wait at most one second for a lock.
       const pool = createPool({ uri: under.url, connectionLimit: 2 })
       pool.pool.on('connection', (connection) => {
         connection.query('SET innodb_lock_wait_timeout = 1', () => {})
@@ -166,7 +166,7 @@ onEachStore((under) => {
   )
 
   it.skipIf(under.kind === 'sqlite')(
-    'while another transaction locks the table, a batch with rejected rows waits for the lock only once',
+    'while another transaction locks the attempt table, a batch with rejected rows waits for the lock only once',
     async () => {
       let waits = 0
       const ids = Array.from({ length: 16 }, (_, index) => `j${String(index).padStart(2, '0')}`)
@@ -185,7 +185,7 @@ onEachStore((under) => {
          END`,
       )
       under.afterwards(() => under.query('DROP TRIGGER IF EXISTS refuse'))
-      // The trigger rejects the last job in each batch, so the batch is halved after it has waited for the lock.
+      // The trigger rejects the last job, so the batch is halved after it has waited for the lock.
       const { settled, refused } = await write(store).settle(
         ids.map((id) => ended(id, { kind: 'error', error: 'odd', permanent: true })),
       )

@@ -51,7 +51,7 @@ onEachStore((under) => {
     planned(under, id, after(await clock(under), MINUTE), { declared_by: name })
 
   describe('the newest version of a set', () => {
-    it('is the most recently seen version among those of live workers', async () => {
+    it('is the version that appeared last among those of live workers', async () => {
       const name = freshSet()
       const [one, two, three] = [['a'], ['a', 'b'], ['a', 'b', 'c']].map((ids) => setVersion(name, ids))
       if (one === undefined || two === undefined || three === undefined) return
@@ -114,7 +114,7 @@ onEachStore((under) => {
       expect(existing.map(({ id }) => id)).toEqual(['mine, gone', 'taken'])
     })
 
-    it('an empty set is an ordinary set', async () => {
+    it('an empty set is handled like any other set', async () => {
       const name = freshSet()
       await ofSet(name, 'gone')
       const { existing, isNewest } = await stateOf(setVersion(name, []))
@@ -123,7 +123,7 @@ onEachStore((under) => {
   })
 
   describe('a retired schedule', () => {
-    it('never wakes a worker, whether the schedule is due, edited, paused or unplanned', async () => {
+    it('never wakes a worker, whether it was due, edited, paused or unplanned', async () => {
       const name = freshSet()
       const past = after(await clock(under), -MINUTE)
       await planned(under, 'due', past, { declared_by: name })

@@ -187,7 +187,7 @@ onEachStore((under) => {
       expect(await pass()).toHaveLength(1)
     })
 
-    it('the slots of two consecutive freezes are skipped as frozen', async () => {
+    it('slots during two consecutive freezes are skipped with the reason frozen', async () => {
       await due('s')
       for (let round = 0; round < 2; round += 1) {
         await freeze({})
@@ -306,7 +306,7 @@ onEachStore((under) => {
       expect(await under.query('SELECT id FROM job WHERE frozen_until IS NULL')).toEqual([{ id: 'free' }])
     })
 
-    it('gets its share of a claim even while a freeze of other jobs is in force', async () => {
+    it('of a small group gets its turn even while a freeze of other jobs is in force', async () => {
       const queue = Array.from({ length: 30 }, (_, index) => ({
         id: `a ${index}`,
         task: 'task',
@@ -327,7 +327,7 @@ onEachStore((under) => {
     })
   })
 
-  it('a freeze of another task delays nothing', async () => {
+  it('a freeze of another task delays neither a schedule nor its job', async () => {
     await due('s')
     await insert(under, 'schedule_freeze', { id: 'f', task: 'other', until: toText(await until()) })
     expect(await pass()).toHaveLength(1)

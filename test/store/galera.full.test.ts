@@ -148,7 +148,7 @@ describe.skipIf(programs === null)('Galera', () => {
         return (await store.scheduling.submit(worker, marks, queueOne)).submissions
       }
       const submitted = await Promise.all([submit(one, 'a/1'), submit(other, 'b/1')])
-      // One store may have marked everything, but together they have marked each schedule exactly once.
+      // One store may have marked everything, but together they have submitted each schedule exactly once.
       expect(submitted.flatMap((some) => some.map(({ id }) => id)).toSorted()).toEqual(ids.toSorted())
       expect(await count('SELECT COUNT(*) AS n FROM job')).toBe(TIMES)
     })

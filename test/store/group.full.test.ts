@@ -81,7 +81,7 @@ describe.skipIf(program === null)('a replication group with one primary', () => 
     }
   }, 60_000)
 
-  it('a member that has lost its group does not confirm that a worker is not registered [L54]', async () => {
+  it('a member that has lost its group never reports a worker as unregistered: the call fails [L54]', async () => {
     const primary = await primaryOf(group)
     const store = await openStore(urlOf([primary], group.name))
     for (const other of others(primary)) other.signal('SIGSTOP')

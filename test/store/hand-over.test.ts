@@ -89,7 +89,7 @@ onEachStore((under) => {
   const overdue = () => under.query("UPDATE job SET started = '2020-01-01 00:00:00.000'")
 
   describe('the queue of a job', () => {
-    it('is that of its task or of all tasks; a built-in task never has one', async () => {
+    it('is that of its task or of all tasks; jobs of built-in tasks have none', async () => {
       await route('q', ['task'])
       await route('all', [EVERY_TASK])
       for (const task of ['task', 'other', 'kalends.prune']) {
@@ -425,7 +425,7 @@ onEachStore((under) => {
       expect(await jobRow(under, 'a')).toMatchObject({ state: 'external' })
     })
 
-    it('respects a freeze, the turns of groups, and the limit', async () => {
+    it('respects freezes and the limit, and lets groups take turns', async () => {
       for (let index = 0; index < 5; index += 1) await waiting(`a${index}`, { group_: 'a' })
       await waiting('b', { group_: 'b' })
       await waiting('frozen', { task: 'other' })
@@ -488,7 +488,7 @@ onEachStore((under) => {
       expect(await handOver()).toMatchObject([{ id: next }])
     })
 
-    it('counts a failure, with its attempt, error and times [X3]', async () => {
+    it('counts a failure, and stores its attempt, error and times [X3]', async () => {
       const id = await handedOver()
       const now = await clock(under)
       const times = { startedAt: after(now, -5000), finishedAt: after(now, -2000) }
@@ -517,7 +517,7 @@ onEachStore((under) => {
       expect(await under.query('SELECT outcome FROM attempt')).toEqual([{ outcome: 'cancelled' }])
     })
 
-    it('a schedule with an `after finish` timer is planned from the report [X3]', async () => {
+    it('a schedule with an `after finish` timer gets its next run when the outcome is reported [X3]', async () => {
       const id = await handedOver({ timer: 'every 1h after finish', planned_from: null })
       expect(await schedule(under, 's')).toMatchObject({ idle: 'awaiting-finish', nextrun: null })
       await finish(id)
@@ -606,7 +606,7 @@ onEachStore((under) => {
       expect(await finish('a', null)).toMatchObject({ job: { state: 'failed' }, settled: null })
     })
 
-    it('succeeds if the hand-over ends the job', async () => {
+    it('succeeds if its queue sends no reports, because the hand-over then ends the job', async () => {
       await waiting('a')
       const [handed] = await handOver(insertOwn, { queue: { ...QUEUE, reports: false } })
       expect(handed).toMatchObject({ id: 'a' })

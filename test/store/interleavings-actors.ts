@@ -117,7 +117,7 @@ export class Actor {
     this.#free = true
   }
 
-  /** The next step of the actor. */
+  /** The step for which the actor awaits permission, if any. */
   get wants(): Step | null {
     return this.#standing === 'wants to go on' ? (this.#wants?.step ?? null) : null
   }
@@ -155,7 +155,7 @@ export class Actor {
     wants?.crash()
   }
 
-  /** Ends silently, because the rest of the order does not matter. */
+  /** Ends the program early and without an error, because the rest of the order does not matter. */
   abandon(): void {
     if (this.hasEnded) return
     const wants = this.#wants

@@ -1,9 +1,9 @@
 /**
- * Orders of steps: all distinguishable orders, or a few random ones.
+ * Orders of steps: all distinguishable orders, those with one pause, or random ones.
  *
  * To try all orders, a depth-first search runs the programs again for each order, because a database cannot be restored
  * to an earlier state. It uses sleep sets: of the orders that differ only in the order of independent steps, it runs
- * one.
+ * only one.
  */
 import { type Actor, areDependent, type StepKind } from './interleavings-actors.ts'
 

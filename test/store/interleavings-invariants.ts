@@ -37,7 +37,7 @@ export async function look(database: TestDatabase): Promise<Picture> {
   }
 }
 
-/** Slots only increase; they increase by a millisecond if the test clock does not advance. */
+/** While the test clock stands still, each new slot is a millisecond later, so slots may be early by this much. */
 const GROWTH_MS = 10
 const FINAL = ['success', 'failed', 'cancelled', 'skipped']
 /** Columns that only people write. */
@@ -229,7 +229,9 @@ export function wrongAtEnd(
     const result: unknown = JSON.parse(text(job, 'result'))
     const expected = { worker: job['worker'], attempt: Number(job['attempt']) }
     if (JSON.stringify(result) !== JSON.stringify(expected))
-      wrong.push(`the job ${id} is by ${JSON.stringify(expected)}, its result by ${JSON.stringify(result)}`)
+      wrong.push(
+        `the job ${id} ran as ${JSON.stringify(expected)}, but its result is from ${JSON.stringify(result)}`,
+      )
   }
   for (const [id, row] of end.schedules) {
     if (row['worker'] !== null) wrong.push(`${id} is still marked by ${text(row, 'worker')}`)
