@@ -42,7 +42,7 @@ onEachStore((under) => {
     return { refused, onRefused: (id: string) => void refused.push(id) }
   }
 
-  it('a schedule whose job is rejected gets an unsubmittable slot; after a repair, a pass is a single batch again [L51]', async () => {
+  it('a slot whose job is rejected is skipped as unsubmittable; once the job is accepted, a pass is a single batch again [L51]', async () => {
     const { store, count, clear } = await recorded()
     const due = new Date((await clock(under)).getTime() - 1000)
     for (const id of ['bad', ...names]) await planned(under, id, due)
@@ -179,7 +179,7 @@ onEachStore((under) => {
     expect(refused).toEqual(['bad'])
   })
 
-  it('if the database rejects every row, a pass takes a few statements, and no row is blamed', async () => {
+  it('if the database rejects every row, a pass takes only a few statements, and no row is blamed', async () => {
     const { store, count, clear } = await recorded()
     const due = new Date((await clock(under)).getTime() - 1000)
     for (const id of names) {

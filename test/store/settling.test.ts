@@ -463,7 +463,7 @@ onEachStore((under) => {
       expect(await claim()).toMatchObject([{ retries: 'unlimited', policy: { retries: 'unlimited' } }])
     })
 
-    it('shows the retry of one job after that of another has succeeded', async () => {
+    it('still shows the retry of one job when the retry of another job has succeeded', async () => {
       await ofSchedule('s', { exclusive: 0, max_retries: 3 })
       await running('other', {
         periodic_task_id: 's',
