@@ -1,6 +1,6 @@
 /**
- * With 250,000 schedules and 250,000 jobs, each page needs only a few statements. Each statement reads short ranges of
- * an index or, if no index matches, one bounded range.
+ * With 250,000 schedules and 250,000 jobs, the number of statements for a page is limited. Each statement reads short
+ * ranges of an index or, if no index matches, one bounded range.
  */
 import { createConnection, type Connection, type RowDataPacket } from 'mysql2/promise'
 import { beforeAll, expect, it } from 'vitest'

@@ -205,7 +205,7 @@ onEachStore((under) => {
       ])
     })
 
-    it('a retry continues if a worker claims it before the submission', async () => {
+    it('a retry does not yield if a worker claims it before the submission', async () => {
       const one = await retried('skip')
       await come('s', 20)
       const marks = await under.store.scheduling.markDue(WORKER, 100, LEASE_MS)

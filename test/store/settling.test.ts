@@ -267,7 +267,7 @@ onEachStore((under) => {
       expect(await claim()).toMatchObject([{ id: 'j', attempt: 1 }])
     })
 
-    it('an attempt that is released adds to the consecutive releases, which any other outcome and a manual retry reset to 0', async () => {
+    it('an attempt that is released increases the count of consecutive releases, which any other outcome or a manual retry resets to 0', async () => {
       await job(under, 'j')
       const after = async (end: AttemptEnd) => {
         const [of] = await claim()

@@ -20,7 +20,7 @@ export interface MissingServer {
 }
 
 export interface TestRun {
-  /** The folder of the SQLite files and the marks, which is removed at the end. */
+  /** The folder of the SQLite files and of the files that record what was tested; it is removed at the end. */
   folder: string
   /** The prefix of the run's database names. */
   prefix: string
