@@ -65,7 +65,7 @@ const JOBS: readonly (readonly [schedule: string, slot: string, state: string, a
   ['after', BEFORE, 'running', 1],
 ]
 
-/** Resets the tables to this state. */
+/** Resets the clock and the tables to the initial state. */
 export async function reset(database: TestDatabase, clock: Clock): Promise<void> {
   MAYBE_UNSTARTED.clear()
   clock.now = START
@@ -153,7 +153,7 @@ export interface Program {
   readonly run: (actor: Actor, clock: Clock) => Promise<void>
   /** Schedules whose definition, policies or jobs change, so that their number of slots cannot be predicted. */
   readonly changes?: readonly string[]
-  /** Violations at the end, provided the action was carried out. */
+  /** The violations in the final state; called only if no actor has crashed. */
   readonly wrongAtEnd?: (schedules: ReadonlyMap<string, Record<string, unknown>>) => string[]
 }
 
@@ -353,7 +353,7 @@ export const WORKERS: readonly Program[] = [
   },
 ]
 
-/** Reports nothing if the schedule was deleted. */
+/** Checks the value of a column; reports nothing if the schedule was deleted. */
 const isOf =
   (id: string, column: string, wanted: unknown) =>
   (schedules: ReadonlyMap<string, Record<string, unknown>>) => {
@@ -438,7 +438,7 @@ export const PEOPLE: readonly Program[] = [
   },
 ]
 
-/** After all marks have ended, the remaining worker takes over and does all work. */
+/** Lets all marks expire; then a new worker takes over and does all remaining work. */
 export async function recover(actor: Actor, clock: Clock): Promise<void> {
   clock.now = new Date(clock.now.getTime() + LEASE_MS + POLL_INTERVAL_MS)
   const worker = 'last/1'

@@ -1,10 +1,10 @@
 /**
- * Runs the real store, statement by statement, in different orders of concurrent workers and people, with a crash at
+ * Interleaves the statements of concurrent workers and people on the real store in different orders, with a crash at
  * any step. The invariants of the design hold in every intermediate state, and nothing is lost at the end.
  *
  * For every pair of actors, the test runs three random orders, each with at most one crash. For two workers, it also
  * runs all orders in which one of them pauses once. KALENDS_INTERLEAVINGS=all adds every distinguishable order; a
- * number replaces the three. KALENDS_SEED sets the seed, which is printed.
+ * number sets how many random orders to run instead of three. KALENDS_SEED sets the seed, which is printed.
  */
 import { inspect } from 'node:util'
 import { beforeAll, it } from 'vitest'
@@ -157,7 +157,7 @@ eachDatabase(({ kind, fresh }) => {
     const programs = PEOPLE.filter(({ name }) =>
       ['a failed job is put back', 'a run is asked for'].includes(name),
     ).toSorted((a) => (a.name === 'a run is asked for' ? 1 : -1))
-    // The job is put back, but the commit waits until the other actor waits for the job's key.
+    // The job is put back, but the commit is delayed until the other actor waits for the job's key.
     const choose: Choose = (choices) =>
       choices.find(({ actor, kind: step }) => actor === 'one' && step !== 'commit') ??
       choices.find(({ actor }) => actor === 'two') ??

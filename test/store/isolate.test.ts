@@ -141,7 +141,7 @@ describe('rejected rows', () => {
       await outcome(of, items('good'), write)
     }
     expect((await outcome(of, rows, write)).refused).toEqual(ids(rows))
-    // Within a minute, the next batch of bad rows is blamed at once.
+    // A batch of bad rows that follows within a minute is blamed at once.
     const batch = (name: string) => {
       const some = items(...ids(rows).map((id) => `${name} ${id}`))
       for (const { id } of some) refused.add(id)
@@ -186,7 +186,7 @@ describe('rejected rows', () => {
     expect(end.refused).toEqual(ids(rows))
   })
 
-  it('are not blamed if nothing was written for the other rows', async () => {
+  it('are not blamed if none of the other rows was written', async () => {
     const { refused, write } = table()
     const rows = many(512)
     for (const { id } of rows.slice(1)) refused.add(id)
@@ -208,7 +208,7 @@ describe('rejected rows', () => {
     expect(of.leftOut()).toEqual([])
   })
 
-  it('beyond five thousand, the row that failed longest ago is forgotten', async () => {
+  it('if more than 5,000 rows are left out, the row that failed longest ago is forgotten', async () => {
     const of = isolation()
     for (const { id } of many(5001)) of.leaveOut({ id })
     expect(of.leftOut()).toHaveLength(5000)
@@ -234,14 +234,14 @@ it('without rows, nothing is tried', async () => {
   expect(end).toEqual({ written: [], left: [], refused: [] })
 })
 
-it('an error that no row causes ends the operation', async () => {
+it('an error that is not caused by a row ends the operation', async () => {
   const { lost, tries, write } = table()
   lost.add('0')
   await expect(outcome(isolation(), many(8), write)).rejects.toThrow('lost')
   expect(tries).toHaveLength(1)
 })
 
-it('an error that no row causes also ends an operation whose rows were all rejected before', async () => {
+it('an error that is not caused by a row also ends an operation whose rows were all rejected before', async () => {
   const { refused, lost, write } = table()
   const of = isolation()
   refused.add('a')
@@ -252,7 +252,7 @@ it('an error that no row causes also ends an operation whose rows were all rejec
 })
 
 describe('rows with lock timeouts', () => {
-  it('do not prevent the write of other rows, even if a new row is also locked', async () => {
+  it('do not prevent other rows from being written, even if a new row is also locked', async () => {
     const { locked, written, write } = table()
     const of = isolation()
     const old = ['a', 'b', 'c', 'd', 'e', 'f']

@@ -64,7 +64,7 @@ onEachStore((under) => {
       })
     })
 
-    it('submitting many jobs at once is all or nothing; an id in use is a conflict that names it', async () => {
+    it('submitting many jobs at once is all or nothing; an id in use causes a conflict error that names the id', async () => {
       await under.store.jobs.submit([])
       await under.store.jobs.submit([newJob('b')])
       await expect(under.store.jobs.submit([newJob('b')])).rejects.toThrow(ConflictError)

@@ -179,7 +179,7 @@ onEachStore((under) => {
   })
 
   if (under.kind !== 'sqlite') {
-    it('each index is a B-tree over whole columns, and the unique indexes of `job` are those declared [V9]', async () => {
+    it('each index is a B-tree over whole columns, and `job` has only the declared unique indexes [V9]', async () => {
       const wrong = await under.query(
         `SELECT table_name AS name, index_name AS part, index_type AS type, sub_part AS cut
          FROM information_schema.statistics
@@ -197,7 +197,7 @@ onEachStore((under) => {
       ])
     })
 
-    it('no statement compares a job id in a different character set, because that would scan the table', async () => {
+    it('no statement compares a job id with a value in another character set, because that would scan the table', async () => {
       const { store, statements } = await recording(under.url)
       under.afterwards(() => store.close())
       const owner = { group: null, submitter: 'ann' }
@@ -256,7 +256,8 @@ onEachStore((under) => {
       await store.retention.prune({ ageMs: -60_000, perSchedule: 1 }, 100)
       const ofJobs = statements.filter((text) => /(?:FROM|UPDATE|JOIN) `(?:job|job_log|attempt)`/.test(text))
       expect(ofJobs.length).toBeGreaterThan(30)
-      // MariaDB's rewritten form of each statement shows its conversions, for example of batch columns.
+      // With EXPLAIN EXTENDED, MariaDB's warnings contain the rewritten statement with its conversions, for example of
+      // batch columns.
       const explain = under.kind === 'mariadb' ? 'EXPLAIN EXTENDED' : 'EXPLAIN'
       const side = await createConnection({ uri: under.url })
       under.afterwards(() => side.end())

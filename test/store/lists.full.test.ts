@@ -1,6 +1,6 @@
 /**
- * With 250,000 schedules and 250,000 jobs, each page needs only a few statements. Each statement reads short ranges of
- * an index or, if no index matches, one bounded range.
+ * With 250,000 schedules and 250,000 jobs, the number of statements for a page is limited. Each statement reads short
+ * ranges of an index or, if no index matches, one bounded range.
  */
 import { createConnection, type Connection, type RowDataPacket } from 'mysql2/promise'
 import { beforeAll, expect, it } from 'vitest'
@@ -80,7 +80,7 @@ eachDatabase(({ kind, bare }) => {
       ).toBe(true)
       // Only the page or the result of a bounded search is sorted, never a table.
       const inner = steps.filter(({ text }) => /"table":"(?:job|periodic_task)"/.test(text))
-      // On MariaDB, a schedule's jobs without a slot are also sorted; only SQL can insert them.
+      // On MariaDB, a schedule's jobs without a slot are also sorted; such jobs can only be inserted in SQL.
       if (!statement.includes('slot IS NULL')) for (const { text } of inner) expect(text).not.toMatch(SORTS)
       for (const { text } of steps)
         if (kind === 'sqlite') expect(text).not.toMatch(/SCAN (?:job|periodic_task)$/)
@@ -130,7 +130,7 @@ eachDatabase(({ kind, bare }) => {
       /job_occurrence$/,
     ],
     ['jobs of a submitter', () => jobs({ submitter: 'user 3' }), /job_submitter$/],
-    ['jobs by the beginning of their id', () => jobs({ id: 'j02' }), primary],
+    ['jobs by id prefix', () => jobs({ id: 'j02' }), primary],
     ['jobs by their error', () => jobs({ error: 'nowhere' }), primary],
     ['failed jobs by their error', () => jobs({ state: 'failed', error: 'nowhere' }), /job_state$/],
     [
@@ -195,7 +195,7 @@ eachDatabase(({ kind, bare }) => {
   })
 })
 
-/** Doubles the rows repeatedly, which takes only a few statements. */
+/** Fills the tables with only a few statements, by repeatedly doubling a table of numbers. */
 async function fill(database: TestDatabase): Promise<void> {
   const isSqlite = database.kind === 'sqlite'
   const text = (...parts: string[]) => (isSqlite ? parts.join(' || ') : `CONCAT(${parts.join(', ')})`)

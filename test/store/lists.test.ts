@@ -181,7 +181,7 @@ onEachStore((under) => {
       total: 0,
       next: null,
     })
-    // The next page continues the search after these rows.
+    // The next page continues the search after the ten rows that were searched.
     const next = (await everyJob())[9]?.id
     expect(await lists.jobs({ error: 'none', limit: 3 }, few)).toEqual({ items: [], total: null, next })
     expect(await lists.jobCounts({}, few)).toMatchObject({ counts: { failed: 5 }, isExact: false })
@@ -331,7 +331,7 @@ onEachStore((under) => {
     })
 
     it.each(['p01', '2026-05-01/p01', '2026-02-30 00:00:00.000/p01', '2026-13-01 00:00:00.000/p01', ''])(
-      'pages by next run reject the start %j',
+      'pages by next run reject the invalid `after` value %j',
       async (wrong) => {
         await expect(
           under.store.lists.schedules({ ...ALL, order: 'nextRunAt', after: wrong }),
@@ -420,7 +420,7 @@ onEachStore((under) => {
     ['submitter', { group: null, submitter: 'eve' }, /job_submitter\b|periodic_task_submitter\b/],
     ['group', { group: 'eves', submitter: null }, /job_group\b|periodic_task_group\b/],
     ['group and submitter', { group: 'eves', submitter: 'eve' }, /job_submitter\b|periodic_task_submitter\b/],
-  ])('rows of other owners change no result of a scope with a %s', async (_, own, index) => {
+  ])('rows of other owners do not change the results of a scope with a %s', async (_, own, index) => {
     const generated = '0199a000-0000-7000-8000-000000000000'
     const rowsOf = async (name: string, count: number, nextrun: string, finished: Date) => {
       const ours = { submitter: name, group_: `${name}s`, task: 'some' }
@@ -485,7 +485,7 @@ onEachStore((under) => {
     for (const statement of ranges) {
       const explain = under.kind === 'sqlite' ? 'EXPLAIN QUERY PLAN' : 'EXPLAIN'
       const plan = JSON.stringify(await under.query(`${explain} ${statement}`))
-      // MySQL has already found that no rows match.
+      // MySQL found while planning that no rows match, so the plan names no index.
       if (plan.includes('Zero rows')) continue
       expect(plan, statement).toMatch(index)
       expect(plan, statement).not.toMatch(/job_held|job_occurrence|job_state|task_wake_at/)
@@ -545,7 +545,7 @@ onEachStore((under) => {
     expect(others.map(({ id }) => id)).toEqual(others.map(({ id }) => id).toSorted())
   })
 
-  it('the last runs of each schedule are read together, newest first', async () => {
+  it('the latest runs of several schedules are read together, newest first', async () => {
     const runs = await under.store.lists.recentRuns(['s00 x', 's02 x', 'none'], 3)
     expect([...runs.keys()]).toEqual(['s00 x', 's02 x', 'none'])
     expect(runs.get('none')).toEqual([])
@@ -559,7 +559,7 @@ onEachStore((under) => {
     expect(scoped.get('s00 x')).toEqual([])
   })
 
-  it('failures contain the beginning of their error, tasks appear once, and equal timers are grouped', async () => {
+  it('each failure contains the beginning of its error, each task appears once, and equal timers are grouped', async () => {
     const { lists } = under.store
     const { items: failures, complete } = await lists.failures({ task: 'mail' }, 1000)
     expect(complete).toBe(true)

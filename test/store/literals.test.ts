@@ -12,7 +12,7 @@ describe('a value that is only stored', () => {
   })
 
   it.each(["it's", 'back\\slash', 'Täsk', '😀', 'line\nbreak', 'NUL\0', "\\'; DROP TABLE job; --", '\u007f'])(
-    'is hexadecimal unless its characters mean the same under every sql_mode: %j',
+    'is written in hexadecimal unless its characters mean the same under every sql_mode: %j',
     (text) => {
       expect(literal(text)).toBe(`_utf8mb4 x'${Buffer.from(text).toString('hex')}'`)
     },

@@ -102,7 +102,7 @@ onEachStore((under) => {
     return (operation) => waits.filter((of) => operation === undefined || of === operation).length
   }
 
-  /** Waits until a statement that contains the text runs in this database. @returns its connection */
+  /** Waits until a statement that contains the text runs in this database. @returns the id of its connection */
   const untilItRuns = async (text: string): Promise<number> => {
     for (;;) {
       const running = (await sessions(under)).find(({ statement }) => statement?.includes(text))
@@ -323,7 +323,7 @@ onEachStore((under) => {
         expect(ids(settled)).toEqual(['a'])
         expect(await jobRow(under, 'b')).toMatchObject({ progress: '0.5' })
         await admin.query('COMMIT')
-        // The job of a log line does not need to be running.
+        // Log lines can be appended to a job that is not running.
         await store.executing.appendLogs(lines)
         expect(await under.query('SELECT job_id, message FROM job_log ORDER BY id')).toEqual(
           lines.map(({ jobId, message }) => ({ job_id: jobId, message })),
@@ -483,8 +483,8 @@ onEachStore((under) => {
           expect(result.reason).toMatchObject({ cause: { errno: 1205 } })
           await operations[index]?.()
         }
-        // One wait for the batch and two for single rows, however many rows there are. Some operations also wait for
-        // another operation.
+        // At most one wait for the batch and two for single rows, however many rows there are. Some operations also
+        // wait for locks of another operation.
         for (const operation of operations) expect(waits(operation), String(operation)).toBeLessThanOrEqual(3)
         // An outcome is written without its attempt rather than not at all.
         expect(results.some(({ status }) => status === 'rejected')).toBe(table !== 'attempt')
@@ -579,7 +579,7 @@ onEachStore((under) => {
       expect(await claim()).toEqual(['a'])
     })
 
-    it('an open transaction that locks a range of the claim index delays only the jobs that become claimable there', async () => {
+    it('an open transaction that locks a range of the claim index delays only jobs that become claimable in that range', async () => {
       const { executing } = loops()
       const past = toText(after(await clock(under), -1000))
       for (const task of ['x', 'z']) await job(under, task, { task, run_at: past })
@@ -598,7 +598,7 @@ onEachStore((under) => {
       ])
     })
 
-    it('an open transaction and a rejected row do not affect outcomes that are already written', async () => {
+    it('an open transaction and a rejected row do not affect the other outcomes of a batch', async () => {
       const { executing } = loops()
       const ends = []
       for (const id of ['a', 'b', 'c']) {
@@ -621,7 +621,7 @@ onEachStore((under) => {
       ])
     })
 
-    it('an open transaction on a schedule of a batch never lets more jobs start than the capacity allows', async () => {
+    it('even during an open transaction on a schedule of a batch, no more jobs start than the capacity allows', async () => {
       const { scheduling } = loops()
       const past = after(await clock(under), -1000)
       for (const id of ['l1', 'l2', 'l3']) await planned(under, id, past)
@@ -665,7 +665,7 @@ onEachStore((under) => {
       expect([ids(second.submissions), ids(second.locked), waits()]).toEqual([['k3', 'k4'], ['k1', 'k2'], 3])
     })
 
-    it('an open transaction on a stale mark does not prevent a worker from starting', async () => {
+    it('an open transaction on a schedule with a stale mark does not prevent a worker from starting', async () => {
       const now = await clock(under)
       for (const id of ['a', 'b']) {
         await planned(under, id, now, {
@@ -802,7 +802,7 @@ onEachStore((under) => {
       expect(results.at(-1)).toBe('written')
     })
 
-    it('a slot can still be submitted after its query was killed', async () => {
+    it('a slot can still be submitted after the query that was inserting its job was killed', async () => {
       const slot = after(await clock(under), -1000)
       await planned(under, 'a', slot)
       const marks = await under.store.scheduling.markDue(WORKER, 10, LEASE_MS)
@@ -939,7 +939,7 @@ onEachStore((under) => {
   }, 120_000)
 
   it.skipIf(server)(
-    'waiting for another process that writes the file does not block this process',
+    'waiting for another connection that writes to the file does not block the process',
     async () => {
       const other = await under.another()
       let ticks = 0

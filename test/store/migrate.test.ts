@@ -117,7 +117,7 @@ onEachStore((under) => {
   it('an interrupted migration is continued', async () => {
     const database = await under.bare()
     await migrateDatabase(database.url)
-    // Undoes two of the last steps, and deletes the records of more than these two.
+    // Undoes two of the last steps, and deletes the records of these and of other steps.
     await database.query('DROP TABLE worker')
     const index =
       under.kind === 'sqlite' ? 'periodic_task_declared_by' : 'periodic_task_declared_by ON periodic_task'
@@ -134,7 +134,7 @@ onEachStore((under) => {
     await store.close()
   })
 
-  it('without migrate, an empty database is rejected with the remedy and stays empty', async () => {
+  it('without migrate, an empty database is rejected and stays empty, and the error says how to fix it', async () => {
     const database = await under.bare()
     const opening = openStore(database.url, { migrate: false })
     await expect(opening).rejects.toThrow(SchemaError)
@@ -180,14 +180,14 @@ eachDatabase(({ kind, fresh, bare }) => {
     return database
   }
 
-  /** A migrated database for tests that do not change the tables, so that other tests can reuse it. */
+  /** A migrated database, for tests that leave the tables as they were, so that other tests can reuse it. */
   const migrated = async () => {
     const database = await fresh()
     onTestFinished(() => database.drop())
     return database
   }
 
-  it('the error of work that runs exclusively is reported even if the connection has been lost', async () => {
+  it('an error in work that runs exclusively is reported even if the connection has been lost', async () => {
     const database = await connect(await own())
     onTestFinished(() => database.close())
     const work = database.exclusively('work', async (sql) => {
@@ -265,7 +265,7 @@ eachDatabase(({ kind, fresh, bare }) => {
       expect(await database.query("SELECT state FROM job WHERE task = 'tick'")).toEqual([
         { state: 'waiting' },
       ])
-      // Once the tables are downgraded, the worker continues.
+      // Once the tables no longer need the later version, the worker continues.
       await database.query("DELETE FROM kalends_migration WHERE name LIKE '0001_next%'")
       await beatUntil(async () => kalends.health().worker)
       expect(await ended(kalends, 'after')).toMatchObject({ state: 'success' })

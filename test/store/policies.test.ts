@@ -205,7 +205,7 @@ onEachStore((under) => {
       ])
     })
 
-    it('a retry continues if a worker claims it before the submission', async () => {
+    it('a retry does not yield if a worker claims it before the submission', async () => {
       const one = await retried('skip')
       await come('s', 20)
       const marks = await under.store.scheduling.markDue(WORKER, 100, LEASE_MS)
@@ -263,7 +263,7 @@ onEachStore((under) => {
   })
 
   describe('allow', () => {
-    it('allow starts concurrent jobs, each with a unique number [S4]', async () => {
+    it('allow starts concurrent jobs, each with a unique run number [S4]', async () => {
       await withPolicy('allow')
       for (const seconds of [30, 20, 10]) {
         await come('s', seconds)
@@ -440,7 +440,7 @@ onEachStore((under) => {
       },
     )
 
-    it('reset reactivates a dead schedule, planned from now and with cleared counters [R1]', async () => {
+    it('reset reactivates a dead schedule, clears its counters and has it planned from now [R1]', async () => {
       await dead('hourly')
       const reset = await under.store.schedules.reset('s')
       expect(reset).toEqual(await under.store.schedules.get('s'))

@@ -42,7 +42,7 @@ onEachStore((under) => {
     return { refused, onRefused: (id: string) => void refused.push(id) }
   }
 
-  it('a schedule whose job is rejected gets an unsubmittable slot; after a repair, a pass is a single batch again [L51]', async () => {
+  it('a slot whose job is rejected is skipped as unsubmittable; once the job is accepted, a pass is a single batch again [L51]', async () => {
     const { store, count, clear } = await recorded()
     const due = new Date((await clock(under)).getTime() - 1000)
     for (const id of ['bad', ...names]) await planned(under, id, due)
@@ -70,7 +70,7 @@ onEachStore((under) => {
     await again()
     const second = await pass()
     expect(second.refused.map(({ item }) => item.id)).toEqual(['bad'])
-    // The other rows together, the rejected row twice, and its skip.
+    // One statement for the other rows, two for the rejected row, and one for its skip.
     expect(count('INSERT INTO `job`')).toBe(4)
     await under.query('DROP TRIGGER refuse')
     for (const inserts of [2, 1]) {
@@ -179,7 +179,7 @@ onEachStore((under) => {
     expect(refused).toEqual(['bad'])
   })
 
-  it('if the database rejects every row, a pass takes a few statements, and no row is blamed', async () => {
+  it('if the database rejects every row, a pass takes only a few statements, and no row is blamed', async () => {
     const { store, count, clear } = await recorded()
     const due = new Date((await clock(under)).getTime() - 1000)
     for (const id of names) {
@@ -302,7 +302,7 @@ onEachStore((under) => {
       const second = await store.executing.settle([...first.refused.map(({ item }) => item), more])
       expect(second.settled.map(({ id }) => id)).toEqual(['later'])
       expect(second.refused.map(({ item }) => item.fence.id)).toEqual(['bad'])
-      // The other outcome alone, and the rejected one with and without its error text.
+      // One statement for the other outcome, and two for the rejected one: with and without its error text.
       expect(count('UPDATE')).toBeLessThanOrEqual(3)
       await under.query('DROP TRIGGER refuse')
       const third = await store.executing.settle(second.refused.map(({ item }) => item))

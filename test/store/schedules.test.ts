@@ -151,7 +151,7 @@ onEachStore((under) => {
     })
   })
 
-  it("the stored id, which determines the jitter, decides whether an owner's new schedule is due at once", async () => {
+  it("whether an owner's new schedule is due at once depends on the stored id, which determines the jitter", async () => {
     const decided: string[] = []
     const isDue = (id: string) => decided.push(id) === 0
     await under.store.schedules.ownedBy({ group: null, submitter: 'alice' }).put(

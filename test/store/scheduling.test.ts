@@ -70,7 +70,7 @@ onEachStore((under) => {
       })
     })
 
-    it('returns the earliest next time, and whether there is a job to claim', async () => {
+    it('returns when the next schedule and the next job are due, and whether there is a job to claim', async () => {
       const soon = after(await clock(under), MINUTE)
       await planned(under, 'a', after(soon, 1))
       await planned(under, 'b', soon)
@@ -223,7 +223,7 @@ onEachStore((under) => {
       expect(ids(await mark())).toEqual(['s'])
     })
 
-    it('after given marks, continues with schedules that are due at the same time, or with later ones if there are none', async () => {
+    it('continues after the given marks with schedules that are due at the same time, or, if there are none, with later ones', async () => {
       const past = await ago(60_000)
       const times = { a: 0, b: 0, c: 0, d: 10, e: 20, f: 30 }
       for (const [id, ms] of Object.entries(times)) await planned(under, id, after(past, ms))
@@ -410,7 +410,7 @@ onEachStore((under) => {
       })
     })
 
-    it('a submission plans the current row: edits between mark and submit count [L11, L16]', async () => {
+    it('a submission plans the current row: edits between mark and submit take effect [L11, L16]', async () => {
       await planned(under, 's', await ago(1000))
       const marks = await mark()
       await under.query(
@@ -531,7 +531,7 @@ onEachStore((under) => {
           max_retries: 9,
         })
         expect(instant((await jobRow(under, started[0]?.id ?? ''))['started'])).toEqual(started[0]?.startedAt)
-        // The slot is decided as usual, and when the run ends, the row is as it would be after a claim.
+        // The slot is decided as usual, and when the run ends, the schedule is as it would be after a claim.
         expect(await schedule(under, 's')).toMatchObject({ worker: null, last_slot: toText(slot) })
         const { settled } = await write(under.store).settle(
           started.map(({ id, claim }) => ({
@@ -559,7 +559,7 @@ onEachStore((under) => {
         expect(await states()).toEqual(['waiting', 'waiting', 'waiting'])
       })
 
-      it('jobs of tasks that the worker does not handle wait, and the other jobs start', async () => {
+      it('a job waits if the worker does not handle its task, and the other jobs start', async () => {
         const slot = await ago(1000)
         await planned(under, 'a', slot)
         await planned(under, 'b', slot, { task: 'of somebody else' })

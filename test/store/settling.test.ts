@@ -267,7 +267,7 @@ onEachStore((under) => {
       expect(await claim()).toMatchObject([{ id: 'j', attempt: 1 }])
     })
 
-    it('an attempt that is released adds to the consecutive releases, which any other outcome and a manual retry reset to 0', async () => {
+    it('an attempt that is released increases the count of consecutive releases, which any other outcome or a manual retry resets to 0', async () => {
       await job(under, 'j')
       const after = async (end: AttemptEnd) => {
         const [of] = await claim()
@@ -463,7 +463,7 @@ onEachStore((under) => {
       expect(await claim()).toMatchObject([{ retries: 'unlimited', policy: { retries: 'unlimited' } }])
     })
 
-    it('shows the retry of one job after that of another has succeeded', async () => {
+    it('still shows the retry of one job when the retry of another job has succeeded', async () => {
       await ofSchedule('s', { exclusive: 0, max_retries: 3 })
       await running('other', {
         periodic_task_id: 's',

@@ -73,7 +73,7 @@ onEachStore((under) => {
       ])
     })
 
-    it('ids of jobs are UUIDv7 with the current time; they are unique within one INSERT … SELECT and sort by time', async () => {
+    it('job ids default to UUIDv7 with the current time; they are unique within one INSERT … SELECT and sort by time', async () => {
       const before = await clock(under)
       await under.query("INSERT INTO job (task) VALUES ('a'), ('b'), ('c')")
       for (let doubled = 3; doubled < 3000; doubled *= 2)

@@ -1,4 +1,4 @@
-/** A commit is on disk when it returns, regardless of the default of the driver's build. */
+/** A commit is on disk when it returns, regardless of the `synchronous` default of the driver's build. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -21,7 +21,7 @@ vi.mock('libsql', async (original) => {
   }
 })
 
-it('with a driver whose default is NORMAL, a connection of Kalends syncs each commit', async () => {
+it("with a driver whose default is NORMAL, Kalends' connections sync each commit", async () => {
   const folder = await mkdtemp(join(tmpdir(), 'kalends-durability-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
   const database = await SqliteDatabase.open(join(folder, 'app.db'))

@@ -26,7 +26,8 @@ import { write } from './writes.ts'
 const LATER = 24 * 60 * MINUTE
 
 /**
- * Schedules that are due, marked by others, or due later; jobs of one huge group and some small groups, in every state.
+ * Inserts schedules that are due, marked by another worker, or due later, and jobs of one huge group and some small
+ * groups, in various states.
  */
 async function fill(database: TestDatabase): Promise<void> {
   const now = Date.now()
@@ -135,7 +136,7 @@ eachDatabase(({ kind, bare }) => {
     return Number(rows[0]?.['n'])
   }
 
-  /** Counts locked index entries and rows. The counts in innodb_trx can be a tenth of a second out of date. */
+  /** Counts locked index entries and rows, without innodb_trx, whose counts can be a tenth of a second out of date. */
   const locksOnMariadb = async (): Promise<number> => {
     const [rows] = await connection().query<RowDataPacket[]>('SHOW ENGINE INNODB STATUS')
     const [ids] = await connection().query<RowDataPacket[]>('SELECT CONNECTION_ID() AS id')
@@ -147,7 +148,7 @@ eachDatabase(({ kind, bare }) => {
     return Number(locks)
   }
 
-  /** Runs statements in a transaction and returns the number of locked rows of a table. */
+  /** Runs statements in a transaction and returns how many rows (on MariaDB, also index entries) they lock. */
   const rowsLocked = async (statements: readonly string[]): Promise<number> => {
     await connection().query('SET TRANSACTION ISOLATION LEVEL READ COMMITTED')
     await connection().query('START TRANSACTION')
@@ -395,7 +396,7 @@ eachDatabase(({ kind, bare }) => {
       )
     })
 
-    it.each([true, false])('settling reads and writes by key; known jobs: %s', async (isKnown) => {
+    it.each([true, false])('settling reads and writes by key; claimed jobs passed: %s', async (isKnown) => {
       const jobs = await recorded.store.executing.claim(WORKER, policies('task', 'other'), 50, '')
       const attempts = jobs.map((job) => ({
         fence: fenceOf(job),
@@ -418,7 +419,7 @@ eachDatabase(({ kind, bare }) => {
       expect(blocked.map((step) => step.key)).toEqual(expect.arrayContaining(['job_open']))
     })
 
-    // In a cluster, two transactions exclude each other only if both write the same row.
+    // In a cluster, two transactions conflict only if both write the same row.
     it('settling a job writes the row of its schedule even if the schedule stays the same', async () => {
       await database.query("INSERT INTO periodic_task (id, task, timer) VALUES ('same', 'task', 'daily')")
       await database.query(
@@ -466,7 +467,7 @@ eachDatabase(({ kind, bare }) => {
       for (const statement of statements) await readsBy(statement, primary)
     })
 
-    it('a batch of any size takes a few statements', async () => {
+    it('a batch of any size takes only a few statements', async () => {
       for (const size of [20, 100]) {
         let marks: Awaited<ReturnType<typeof recorded.store.scheduling.markDue>> = []
         const marking = await statementsOf(async () => {
@@ -573,7 +574,7 @@ eachDatabase(({ kind, bare }) => {
       )
     })
 
-    it('only due jobs are locked', async () => {
+    it('promoting due jobs locks only those jobs', async () => {
       const statements = await statementsOf(() => recorded.store.executing.promoteDue(0))
       const selection = String(found(statements, /due_at <=/)).replace('LIMIT 0', 'LIMIT 30')
       expect(await rowsLocked([selection])).toBeLessThanOrEqual(kind === 'mysql' ? 31 : 62)
@@ -727,7 +728,7 @@ eachDatabase(({ kind, bare }) => {
       ).toEqual(expect.arrayContaining(['periodic_task_wake_at', 'job_state', 'job_held']))
     })
 
-    it('a declared set needs one statement, which finds its schedules by set and id', async () => {
+    it('syncing a declared set takes one statement, which finds its schedules by set and id', async () => {
       const sync = () => seen.store.declared.sync(setVersion('a set', ['s1', 's2']), () => setChanges({}))
       await sync()
       const statements = await sent(sync)

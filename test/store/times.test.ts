@@ -239,7 +239,7 @@ onEachStore((under) => {
 
     it('a job whose time has an offset starts at the instant that the time denotes, not at the local time in the text [L42]', async () => {
       const now = await clock(under)
-      /** The local time in a zone this many hours ahead of UTC. */
+      /** The local time, with its offset, in a zone this many hours ahead of UTC. */
       const wall = (time: Date, hours: number) =>
         `${after(time, hours * 60 * MINUTE)
           .toISOString()

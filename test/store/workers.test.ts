@@ -34,7 +34,7 @@ onEachStore((under) => {
     expect(list.map(({ sets }) => sets)).toEqual([{}, {}, {}, {}, {}, {}, {}])
   })
 
-  it('the same id cannot register twice [L35]', async () => {
+  it('a worker cannot register twice with the same id [L35]', async () => {
     await under.store.workers.register(worker('w/1'))
     await expect(under.store.workers.register(worker('w/1'))).rejects.toThrow()
   })

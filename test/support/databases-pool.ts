@@ -32,7 +32,7 @@ const FEW = 500
 
 export interface Migrated {
   readonly name: string
-  /** The properties that must be unchanged before another test gets the database. */
+  /** A hash of the properties that must be unchanged before another test gets the database. */
   readonly fingerprint: string
 }
 
@@ -103,14 +103,14 @@ export async function withConnection<T>(
   }
 }
 
-/** Contains a file for each available database. */
+/** The folder that contains a file for each available database. */
 async function freeFolder(run: TestRun, kind: ServerKind): Promise<string> {
   const folder = join(run.folder, `free-${kind}`)
   await mkdir(folder, { recursive: true })
   return folder
 }
 
-/** If several processes remove a file at once, only one of them succeeds. */
+/** Whether this process has removed the file: if several try at once, only one succeeds. */
 async function isRemoved(file: string): Promise<boolean> {
   try {
     await unlink(file)
@@ -121,7 +121,7 @@ async function isRemoved(file: string): Promise<boolean> {
   }
 }
 
-/** The definitions of the tables and triggers, and the recorded migrations. */
+/** A hash of the definitions of the tables and triggers, and of the recorded migrations. */
 async function fingerprintOf(connection: Connection, name: string): Promise<string> {
   const [tables] = await connection.query<RowDataPacket[]>(`SHOW FULL TABLES FROM \`${name}\``)
   const found = tables.map((row) => String(Object.values(row)[0]))

@@ -1,4 +1,4 @@
-/** The data that a test run passes to its suites, and the names that it uses for its clean-up. */
+/** The data that a test run passes to its suites, and functions that name its databases and drop them. */
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { type Connection, createConnection, type RowDataPacket } from 'mysql2/promise'
@@ -20,7 +20,7 @@ export interface MissingServer {
 }
 
 export interface TestRun {
-  /** The folder of the SQLite files and the marks, which is removed at the end. */
+  /** The folder of the SQLite files and of the files that record what was tested; it is removed at the end. */
   folder: string
   /** The prefix of the run's database names. */
   prefix: string
@@ -64,7 +64,7 @@ export async function dropDatabase(url: string, name: string): Promise<void> {
   }
 }
 
-/** Ends all sessions in a database. After this, statements on this connection wait at most 20 s for their locks. */
+/** Ends all sessions in a database. After this, statements on this connection wait at most 20 s for metadata locks. */
 export async function endSessions(connection: Connection, name: string): Promise<void> {
   // This does not use information_schema.processlist, which fails on MySQL if a statement of any session is not in its
   // declared character set.

@@ -33,8 +33,8 @@ export interface TestDatabase {
   /** A URL for Kalends.open: `mysql://root@127.0.0.1:3306/name` or `sqlite:/folder/test.db`. */
   readonly url: string
   /**
-   * Queries the database over a plain connection outside Kalends. Times and JSON are returned as text. A statement
-   * that returns no rows returns an empty list.
+   * Queries the database over a plain connection outside Kalends. Times and JSON are returned as text.
+   * Statements without a result set yield an empty list.
    */
   readonly query: (sql: string, params?: readonly unknown[]) => Promise<Row[]>
   /** Removes the database and ends all connections to it. Can be called twice. */
@@ -226,7 +226,7 @@ function onServer(
   }
 }
 
-/** A statement returns rows, or a header with its effect. */
+/** The driver returns rows for a query, and a header with the effect for any other statement. */
 function isRows(result: unknown): result is Row[] {
   return Array.isArray(result)
 }

@@ -69,7 +69,7 @@ async function testRun(user: readonly string[], more: NodeJS.ProcessEnv = {}): P
   })
 }
 
-/** The user nobody, with a capability to read a clone that belongs to root, as in /root. */
+/** The user `nobody`, with the capability to read a clone that belongs to root, for example in /root. */
 const asNobody = [
   findProgram('setpriv') ?? 'setpriv',
   '--reuid=65534',

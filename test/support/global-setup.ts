@@ -1,6 +1,6 @@
 /**
- * Runs once, before and after all tests (see vitest.config.ts): provides the databases to the suites and finally
- * reports what was tested and what was not.
+ * Runs before and after all tests (see vitest.config.ts): provides the databases to the suites, and finally reports
+ * what was tested and what was not.
  */
 import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -70,7 +70,7 @@ function tellMissing({ kind, missing }: MissingServer): string {
   return `${databaseNames[kind]} is NOT TESTED: ${missing}`
 }
 
-/** The last lines of the run. A database that no test has used does not count as tested. */
+/** The last lines of the run's output. A database that no test has used does not count as tested. */
 function tellTested(run: TestRun, servers: readonly Server[]): string {
   const ready = [
     ...(run.sqlite ? [{ kind: 'sqlite' as const, version: sqliteVersion(), origin: 'libsql' }] : []),

@@ -13,7 +13,7 @@ export interface HaproxyPrograms {
   readonly client: string
 }
 
-/** The programs, installed if necessary, or the reason if they are not available. */
+/** The programs, installed if necessary, or the reason why they are not available. */
 export async function findHaproxy(): Promise<HaproxyPrograms | string> {
   return await findOrInstall('HAProxy', ['haproxy', 'mariadb-client'], () => {
     const haproxy = findProgram('haproxy')

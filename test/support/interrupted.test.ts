@@ -12,7 +12,7 @@ const outside = Object.fromEntries(
   Object.entries(process.env).filter(([name]) => !/^(CI$|VITEST|KALENDS_)/.test(name)),
 )
 
-/** The processes of a session, by their ids. */
+/** The ids of the processes of a session. */
 function processesOf(session: number): string[] {
   return spawnSync('ps', ['-o', 'pid=', '-s', String(session)], { encoding: 'utf8' })
     .stdout.split('\n')

@@ -7,7 +7,7 @@ import { hasProgram } from './not-tested.ts'
 
 const run = promisify(execFile)
 
-/** Whether the client is installed. If not, the last lines of the run report this. */
+/** Whether the client is installed. If not, the last lines of the run's output report this. */
 export async function hasMariadbClient(): Promise<boolean> {
   const testRun = inject('testRun')
   if (testRun.servers.length === 0) return false

@@ -1,7 +1,7 @@
 /**
  * What suites require in addition to databases: a program, a library or root privileges. If a requirement is missing,
- * the suite is skipped, and the last lines of the run report this, as for a missing database (global-setup.ts prints
- * them). Under CI, a missing requirement is an error.
+ * the suite is skipped, and the last lines of the run's output report this, as for a missing database
+ * (global-setup.ts prints them). Under CI, a missing requirement is an error.
  */
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -13,7 +13,7 @@ import { isCi } from './servers.ts'
 const MARK = 'not-tested-'
 
 /**
- * @param what  for messages: 'BullMQ'
+ * @param what  what is not tested, as named in messages: 'BullMQ'
  * @param why  what is missing, and how to install it
  * @throws Error under CI
  */
@@ -25,7 +25,7 @@ export function notTested(run: Pick<TestRun, 'folder'>, what: string, why: strin
   writeFileSync(join(run.folder, `${MARK}${name}`), line)
 }
 
-/** Returns null if nothing was found; the last lines of the run then report this. @throws Error under CI */
+/** Returns null if nothing was found; the last lines of the run's output then report this. @throws Error under CI */
 export function orNotTested<Found extends object>(
   run: Pick<TestRun, 'folder'>,
   what: string,
@@ -37,7 +37,7 @@ export function orNotTested<Found extends object>(
 }
 
 /**
- * Whether a program that a suite calls by name is installed.
+ * Whether a program that a suite calls by name is available; if not, tries to install it first.
  *
  * @param fromPackage  the Debian package that contains it
  */

@@ -1,5 +1,5 @@
 /**
- * Checks "once, not lost, never early", using only the rows that a test has left behind.
+ * Checks that no slot is lost, decided twice or run early, using only the rows that a test has left behind.
  *
  * A run is a job row with its slot. A skip is one row whose `missed` is the number of its slots and whose own slot is
  * the newest of them. Slots that were dropped before a run are recorded as one skip row with the reason 'missed', and
@@ -99,12 +99,12 @@ export interface Tally {
   readonly runs: number
   /** Slots in skip rows, by reason. */
   readonly skipped: Readonly<Record<string, number>>
-  /** Attempts after the first: runs taken over from dead workers. */
+  /** Attempts after the first, for example of runs taken over from dead workers. */
   readonly retried: number
-  /** The submission times of the runs minus their slots, in milliseconds. */
+  /** Percentiles of the time from the slot to the submission of each run, in milliseconds. */
   readonly latenessP50: number
   readonly latenessP99: number
-  /** The start times of the runs minus their slots, in milliseconds. */
+  /** Percentiles of the time from the slot to the start of each run, in milliseconds. */
   readonly startP50: number
   readonly startP99: number
 }

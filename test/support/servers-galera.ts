@@ -25,7 +25,7 @@ const run = promisify(execFile)
 const superviseScript = fileURLToPath(new URL('supervise.sh', import.meta.url))
 const keepScript = fileURLToPath(new URL('keep-folder.sh', import.meta.url))
 
-/** The state of a node that was never part of a cluster. */
+/** The state UUID of a node that was never part of a cluster. */
 const nowhere = '00000000-0000-0000-0000-000000000000'
 const nodeNames = ['n1', 'n2', 'n3'] as const
 const providers = ['/usr/lib/galera/libgalera_smm.so', '/usr/lib64/galera-4/libgalera_smm.so']
@@ -46,7 +46,7 @@ export interface GaleraNode {
   readonly url: string
   /** null while it is down. */
   readonly pid: number | null
-  /** Sends SIGKILL and waits until it ends. */
+  /** Sends SIGKILL and waits until the node has exited. */
   kill(): Promise<void>
   /** Shuts it down cleanly. */
   stop(): Promise<void>
@@ -55,7 +55,7 @@ export interface GaleraNode {
    * and bootstraps the cluster, because it may have commits that this one lacks.
    */
   start(): Promise<void>
-  /** Isolates it from the other nodes, or reconnects it. Clients can still connect, but get error 1047. */
+  /** Isolates it from the other nodes, or reconnects it. While isolated, it accepts clients, but returns error 1047. */
   isolate(on: boolean): Promise<void>
   /** Waits until it is part of the cluster and in sync. */
   ready(): Promise<void>
@@ -76,7 +76,7 @@ export interface GaleraOptions {
   readonly options?: readonly string[]
 }
 
-/** The programs, installed if necessary, or the reason if they are not available. */
+/** The programs, installed if necessary, or the reason why they are not available. */
 export async function findGalera(): Promise<GaleraPrograms | string> {
   const mariadb = await findMariadb()
   if (typeof mariadb === 'string') return mariadb
@@ -321,7 +321,7 @@ class Node implements GaleraNode {
   async stop(): Promise<void> {
     const running = this.#running
     if (running === null) return
-    // A stopped process does not receive the signal.
+    // A process that is stopped by SIGSTOP does not handle SIGTERM.
     signal(running.pid, 'SIGCONT')
     running.supervisor.stdin?.end()
     await running.exit
@@ -497,7 +497,7 @@ class Node implements GaleraNode {
     this.#running = { supervisor, exit, pid: Number(line) }
   }
 
-  /** Its position `uuid:seqno`, for --wsrep-start-position: without it, a crash requires a full transfer. */
+  /** Its position `uuid:seqno`, for --wsrep-start-position: without it, a crashed node needs a full transfer. */
   async #startPosition(): Promise<string> {
     const saved = await readFile(join(this.data, 'grastate.dat'), 'utf8')
     const uuid = /^uuid:\s*(\S+)/m.exec(saved)?.[1] ?? nowhere

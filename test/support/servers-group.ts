@@ -9,7 +9,7 @@ import { steadyPort } from './servers-private.ts'
 import { KeptFolder, RestartableServer } from './servers-restartable.ts'
 
 const memberNames = ['m1', 'm2', 'm3'] as const
-/** Long enough for an expelled member to catch up on a busy machine. */
+/** On a busy machine, long enough for an expelled member to catch up. */
 const healWithinMs = 300_000
 /**
  * The number of checks, half a second apart, after which a group without a majority is restarted from the most advanced
@@ -23,7 +23,7 @@ export interface View {
   /** ONLINE, RECOVERING, OFFLINE, ERROR. */
   readonly state: string
   readonly isPrimary: boolean
-  /** The members in this view, by server_uuid. */
+  /** The server_uuid of each member in this view. */
   readonly ids: readonly string[]
   /** The number of members that it can reach, including itself. */
   readonly reached: number
@@ -37,7 +37,7 @@ export interface ReplicationGroup {
   readonly version: string
   /** The members that are ONLINE with a majority and accept writes: one or all of them. */
   primaries(): Promise<GroupMember[]>
-  /** Starts and joins missing members, and returns when all three are ONLINE. */
+  /** Starts missing members, lets them join, and returns when all three are ONLINE. */
   heal(): Promise<void>
   /** Resolves when all members have exited and the folders are removed. */
   stop(): Promise<void>
@@ -107,7 +107,7 @@ function settings(
     '--gtid-mode=ON',
     '--enforce-gtid-consistency=ON',
     '--report-host=127.0.0.1',
-    // Three servers on one machine.
+    // Less memory, because three servers share the machine.
     '--innodb-buffer-pool-size=64M',
     '--performance-schema-digests-size=100',
     '--performance-schema-error-size=0',

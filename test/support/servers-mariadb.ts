@@ -16,7 +16,7 @@ export interface MariadbPrograms {
   origin: string
 }
 
-/** The programs, installed if necessary, or the reason if they are not available. */
+/** The programs, installed if necessary, or the reason why they are not available. */
 export async function findMariadb(): Promise<MariadbPrograms | string> {
   const found =
     (await programs('private')) ??

@@ -1,4 +1,4 @@
-/** The MySQL server for the tests: an installed binary, or the folder that .ci/mysql-root creates. */
+/** The MySQL server for the tests: an installed binary, or one in the folder that .ci/mysql-root creates. */
 import { existsSync } from 'node:fs'
 import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { homedir, tmpdir } from 'node:os'
@@ -24,7 +24,7 @@ export interface MysqlProgram {
   origin: string
 }
 
-/** The program, or the reason if it is not available. */
+/** The program, or the reason why it is not available. */
 export async function findMysql(environment: NodeJS.ProcessEnv): Promise<MysqlProgram | string> {
   const server = findProgram('mysqld')
   // On Debian, mysqld is MariaDB.
@@ -49,7 +49,7 @@ export async function startMysql(program: MysqlProgram): Promise<PrivateServer> 
   return await startPrivateServer(await mysqlPlan(program))
 }
 
-/** Creates a new folder for the server. */
+/** Plans a server in a new folder. */
 export async function mysqlPlan(program: MysqlProgram): Promise<PrivateServerPlan> {
   const { root, server } = program
   const { folder, seen } = await mysqlFolder(program, 'kalends-mysql-')
@@ -130,7 +130,7 @@ export class MysqlServer {
     return this.server.pid
   }
 
-  /** Sends SIGKILL and waits until it ends. */
+  /** Sends SIGKILL and waits until the server has exited. */
   kill(): Promise<void> {
     return this.server.kill()
   }

@@ -2,8 +2,8 @@
  * Starts a private database server with a new data folder on a free loopback port.
  *
  * The server runs under supervise.sh, which stops it and removes its folder as soon as the test runner closes the stdin
- * of the script or is killed. Durability stays at the defaults of the server, because tests of crashes are meaningless
- * on a server that does not flush.
+ * of the script or is killed. The durability settings keep the server's defaults, because crash tests are
+ * meaningless on a server that does not flush.
  */
 import { spawn, execFile } from 'node:child_process'
 import { once } from 'node:events'
@@ -45,7 +45,7 @@ export interface ServerExtras {
   readonly options?: readonly string[]
 }
 
-/** A prefix of the server's command, which sets environment variables. */
+/** A prefix for the server's command: it sets environment variables. */
 export function withEnvironment(extras: ServerExtras | undefined): readonly string[] {
   const variables = Object.entries(extras?.environment ?? {})
   return variables.length === 0 ? [] : ['env', ...variables.map(([name, value]) => `${name}=${value}`)]
@@ -77,7 +77,7 @@ export async function startPrivateServer(plan: PrivateServerPlan): Promise<Priva
   }
 }
 
-/** Skips the initialization if the folder already has data. */
+/** Creates the data folder, unless it already contains data. */
 export async function makeDataFolder({
   name,
   folder,
@@ -159,8 +159,8 @@ export async function freePort(): Promise<number> {
 }
 
 /**
- * A port that stays free while its server is down: it is below the ports for outgoing connections, so no such
- * connection can take it before the server is up again.
+ * A port that stays free while its server is down: it is below the ephemeral port range, so no outgoing connection can
+ * take it before the server is up again.
  */
 export async function steadyPort(): Promise<number> {
   for (;;) {

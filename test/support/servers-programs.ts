@@ -37,16 +37,16 @@ export function isRoot(): boolean {
   return process.getuid?.() === 0
 }
 
-/** Both servers refuse to run as root unless they are told to. */
+/** MariaDB and MySQL refuse to run as root unless they are told to. */
 export function asUser(): string[] {
   return isRoot() ? ['--user=root'] : []
 }
 
 /**
- * Finds the programs of a suite, and installs them with apt-get if the tests run as root on Debian.
+ * Finds the programs of a suite, and installs missing ones with apt-get if the tests run as root on Debian.
  *
- * @param what  for messages: 'redis-server'
- * @returns what was found, or the reason if it is not available
+ * @param what  the program or product, as named in messages: 'redis-server'
+ * @returns what was found, or the reason why it is not available
  */
 export async function findOrInstall<Found extends object>(
   what: string,

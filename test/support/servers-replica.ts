@@ -122,7 +122,7 @@ export class ReplicationPair {
 
   /**
    * Restores the killed source as a replica of the promoted server. Its data is recreated if it has transactions that
-   * the promoted server lacks; these were never acknowledged.
+   * the promoted server lacks; with semi-synchronous replication, these were never acknowledged.
    *
    * @returns a description for messages
    */
@@ -200,7 +200,7 @@ export class ReplicaServer extends MysqlServer {
     return String(row?.['transactions']).replaceAll(/\s/g, '')
   }
 
-  /** @throws Error if it has not applied them in time */
+  /** Waits until it has applied the transactions. @throws Error if it has not applied them in time */
   async applied(transactions: string): Promise<void> {
     const [row] = await this.query(
       `SELECT WAIT_FOR_EXECUTED_GTID_SET('${transactions}', ${CATCH_UP_S}) AS late`,

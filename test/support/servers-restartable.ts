@@ -22,13 +22,13 @@ import {
 const superviseScript = fileURLToPath(new URL('supervise.sh', import.meta.url))
 const keepScript = fileURLToPath(new URL('keep-folder.sh', import.meta.url))
 
-/** How to start the server and check whether it responds: a database server, or a proxy in front of one. */
+/** How to start a server (a database server, or a proxy in front of one) and check whether it responds. */
 export interface RestartablePlan extends Pick<PrivateServerPlan, 'name' | 'folder' | 'initialize' | 'serve'> {
   /** Whether this server responds at the port. */
   readonly answers: (port: number) => Promise<boolean>
 }
 
-/** After a kill -9, the server first recovers its data. */
+/** Long enough for a server to recover its data after a kill -9. */
 const startWithinMs = 90_000
 
 /** A folder that is removed when this process ends, if not earlier. */
@@ -54,7 +54,7 @@ export class KeptFolder {
     return new KeptFolder(path)
   }
 
-  /** Unmounts what is mounted in the folder, and removes it. */
+  /** Unmounts everything that is mounted in the folder, then removes the folder. */
   async remove(): Promise<void> {
     this.#keeper.stdin?.end()
     await this.#kept
@@ -129,7 +129,7 @@ export class RestartableServer {
     }
   }
 
-  /** Sends SIGKILL and waits until it ends. */
+  /** Sends SIGKILL and waits until the server has exited. */
   async kill(): Promise<void> {
     this.#isWanted = false
     const running = this.#running
@@ -143,13 +143,13 @@ export class RestartableServer {
     this.#isWanted = false
     const running = this.#running
     if (running === null) return
-    // A stopped process does not receive the signal.
+    // A process that is stopped by SIGSTOP does not handle SIGTERM.
     this.signal('SIGCONT')
     running.supervisor.stdin?.end()
     await running.exit
   }
 
-  /** Stops it and recreates its data folder, as if it were on another machine. */
+  /** Kills the server and recreates its data folder, as on a new machine, without starting the server again. */
   async renew(): Promise<void> {
     await this.kill()
     await rm(join(this.#plan.folder, 'data'), { recursive: true })

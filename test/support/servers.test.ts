@@ -14,7 +14,7 @@ describe('the requested databases', () => {
     expect(wantedDatabases({ KALENDS_TEST_DATABASES: 'mysql, sqlite' })).toEqual(['sqlite', 'mysql'])
   })
 
-  it('cannot be narrowed by an unknown name', () => {
+  it('cannot include an unknown name', () => {
     expect(() => wantedDatabases({ KALENDS_TEST_DATABASES: 'sqlite,postgres' })).toThrow(
       /unknown names: postgres/,
     )

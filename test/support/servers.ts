@@ -27,7 +27,7 @@ export interface Server {
   stop: () => Promise<void>
 }
 
-/** The first versions with SKIP LOCKED, CHECK constraints and stored generated columns. */
+/** The oldest supported versions, which have SKIP LOCKED, CHECK constraints and stored generated columns. */
 const oldest: Readonly<Record<ServerKind, string>> = { mariadb: '10.6.0', mysql: '8.0.19' }
 
 export function isCi(environment: NodeJS.ProcessEnv): boolean {
@@ -96,8 +96,8 @@ async function privateMysql(environment: NodeJS.ProcessEnv) {
 }
 
 /**
- * Returns the server, or the reason if it does not start, for example if AppArmor denies access to /tmp. The database
- * then counts as missing.
+ * Returns the server, or the reason why it did not start, for example because AppArmor denies access to /tmp. In that
+ * case, the database counts as missing.
  */
 async function started(origin: string, starting: Promise<PrivateServer>) {
   try {
@@ -109,7 +109,7 @@ async function started(origin: string, starting: Promise<PrivateServer>) {
   }
 }
 
-/** A URL may point to another product or to an unsupported version. */
+/** Checks the product and the version, because a URL may point to another product or to an unsupported version. */
 async function checkedVersion(kind: ServerKind, url: string, origin: string): Promise<string> {
   const version = await serverVersion(url).catch((error: unknown) => {
     throw new Error(`no ${databaseNames[kind]} responds at the URL of ${origin}: ${String(error)}`, {

@@ -229,7 +229,7 @@ export class WorkerProcess {
   }
 }
 
-/** Polls until there is a result. @throws Error that names the missing condition */
+/** Polls until there is a result. @throws Error that names the condition that was not met */
 export async function until<T>(
   what: string,
   ask: () => Promise<T | null | undefined | false>,
