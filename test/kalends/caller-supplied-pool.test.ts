@@ -202,7 +202,7 @@ for (const { kind, bare, fresh } of databases.filter((database) => database.kind
       expect(streams).toBeGreaterThan(1)
     })
 
-    it.runIf(kind === 'mysql')('the application's authentication plugin is used', async () => {
+    it.runIf(kind === 'mysql')("the application's authentication plugin is used", async () => {
       const own = await database()
       let used = 0
       const plugin = mysqlCallbacks.authPlugins.caching_sha2_password({})
