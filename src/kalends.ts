@@ -122,7 +122,8 @@ export class Kalends {
     const checked = checkedOptions(options)
     const { retention = {} } = options
     const definitions = new Definitions(retention, checked.externalQueue)
-    // If a connection is lost without notice, a loop abandons it after a lease: by then, the worker's marks have ended.
+    // If a connection is lost without notice, a loop abandons it after the length of a lease; by then,
+    // the worker's marks have expired.
     const stores = await openStores(target, { ...options, longestUseMs: checked.leaseMs })
     return new Kalends(stores, checked, definitions)
   }

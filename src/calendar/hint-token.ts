@@ -61,7 +61,8 @@ function explainZone(text: string, at: number, token: string): Explanation | und
   }
   if (at === 0 || text.charAt(at - 1) !== ' ' || token.length > 60) return undefined
   const spaced = text.slice(at).replaceAll(' ', '_')
-  if (isZone(spaced)) return { problem: 'a time zone has no blanks in its name', hint: `write ${spaced}` }
+  if (isZone(spaced))
+    return { problem: 'the name of a time zone contains no blanks', hint: `write ${spaced}` }
   if (!isLastWord(text, at, token)) return undefined
   const problem = `${token} is not a time zone of the tz database`
   if (token === 'Z' || /^(?:UTC|GMT)?[+-]\d/.test(token)) {
@@ -100,7 +101,7 @@ function explainNumber(text: string, at: number, token: string): Explanation | u
     return { hint: 'blanks are allowed only after the weekdays and after the date' }
   }
   if (before.endsWith('*') && token.startsWith('/'))
-    return { hint: 'name the first value: 0/5 instead of */5' }
+    return { hint: 'write the first value: 0/5 instead of */5' }
   if (/\d+-\d+$/.test(before) && token.startsWith(':')) return { hint: 'write a range of hours as 9..17:00' }
   if (/:\d+$/.test(before) && token.startsWith('-')) return { hint: 'write a range of minutes as 0..30' }
   if (/\d$/.test(before) && /^\.\d/.test(token)) return { hint: 'only seconds have fractions' }

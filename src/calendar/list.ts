@@ -29,11 +29,11 @@ export function readList(reader: Reader, unit: 1 | typeof SECOND): WrittenList {
     let step = 0
     if (reader.skip('/')) {
       step = readNumber(reader, unit)
-      if (step === 0)
-        throw syntaxError(reader, { from: stepAt, to: reader.at }, 'a repetition of 0 never advances')
+      if (step === 0) throw syntaxError(reader, { from: stepAt, to: reader.at }, 'a step of 0 never advances')
     }
     items.push({ start, end, step, from, to: reader.at })
-    if (items.length > MAX_ITEMS) throw syntaxError(reader, from, `a list has at most ${MAX_ITEMS} items`)
+    if (items.length > MAX_ITEMS)
+      throw syntaxError(reader, from, `a list may have at most ${MAX_ITEMS} items`)
   } while (reader.skip(','))
   return items
 }

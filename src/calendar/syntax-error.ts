@@ -103,8 +103,8 @@ const TIMER_FIELD = /^(?:[\d*,/-]|\b[a-z]{3}\b)+$/i
 
 function cronHint(fields: readonly string[]): string {
   if (fields.length !== 5) {
-    return 'a timer takes cron with five fields; for seconds, write the time as hour:minute:second'
+    return 'cron expressions must have five fields; for seconds, write the time as hour:minute:second'
   }
   if (fields.every((field) => TIMER_FIELD.test(field))) return `as a timer, write cron ${fields.join(' ')}`
-  return 'a timer takes cron with only numbers, names, ranges, lists, steps and *'
+  return 'cron expressions may contain only numbers, names, ranges, lists, steps and *'
 }

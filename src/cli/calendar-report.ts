@@ -63,7 +63,7 @@ export function localZone(): string {
   return new Intl.DateTimeFormat().resolvedOptions().timeZone
 }
 
-/** Each ICU locale knows only the abbreviations of its own country. */
+/** Each ICU locale contains only the abbreviations of its own country. */
 const LANGUAGES = ['en-US', 'en-GB', 'en-AU', 'en-IN', 'en-NZ', 'en-ZA', 'ja-JP']
 /** The abbreviations that the tz database also has; ICU knows more. */
 const ABBREVIATIONS = new Set(

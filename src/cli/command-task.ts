@@ -120,7 +120,7 @@ export async function runCommand(
   isOver = true
   for (const stream of [child.stdin, child.stdout, child.stderr]) if (stream instanceof Socket) stream.unref()
   if (code === 0) return { exitCode: 0 }
-  const how = code === null ? `was ended by ${by ?? 'a signal'}` : `ended with exit code ${code}`
+  const how = code === null ? `was killed by ${by ?? 'a signal'}` : `exited with code ${code}`
   throw new Error(`${file} ${how}${last.length === 0 ? '' : `\n${last.join('\n')}`}`)
 }
 

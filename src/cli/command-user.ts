@@ -18,7 +18,7 @@ export function commandUser(name: string): CommandUser {
   const { uid: own, username } = userInfo()
   if (own !== 0)
     throw wrong(`this requires a worker that runs as root; this worker and its commands run as '${username}'`)
-  if (!USER_NAME.test(name)) throw wrong(`'${name}' is not the name of a user`)
+  if (!USER_NAME.test(name)) throw wrong(`'${name}' is not a valid user name`)
   const user = findUser(name)
   if (user?.name !== name) throw wrong(`the user '${name}' does not exist on this machine`)
   if (user.uid === 0) throw wrong(`'${name}' is root; name a user with fewer rights`)

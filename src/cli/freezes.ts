@@ -42,8 +42,9 @@ export function freezeCommand(): AnyCommand {
       if (json === true) return printJson(preview)
       for (const { at, scheduleId } of preview.slots) print(`${when(at)}  ${harmlessText(scheduleId)}\n`)
       const more = preview.isComplete ? '' : ' or more'
+      const jobs = preview.jobs === null ? 'some waiting jobs' : counted(preview.jobs, 'waiting job')
       return say(
-        `${counted(preview.slots.length, 'slot')}${more} would be skipped, ${preview.jobs ?? 'some'} waiting jobs held.`,
+        `${counted(preview.slots.length, 'slot')}${more} would be skipped, and ${jobs} would be held.`,
       )
     }
     const freeze = await kalends.freeze({ ...target, reason })

@@ -122,8 +122,9 @@ async function removeStaleSocket(path: string): Promise<void> {
   const found = lstatSync(path, { throwIfNoEntry: false })
   if (found === undefined) return
   if (!found.isSocket())
-    throw new Error('the path exists and is not a socket; remove it, or name another path')
-  if (await isAnswered(path)) throw new Error('another server listens there; stop it, or name another path')
+    throw new Error('the path exists and is not a socket; remove it, or choose another path')
+  if (await isAnswered(path))
+    throw new Error('another server is already listening there; stop it, or choose another path')
   rmSync(path)
 }
 

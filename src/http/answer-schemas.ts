@@ -172,6 +172,9 @@ export const Me = z.strictObject({
   ),
   user: orNull(z.string()),
   scope: z.strictObject({ group: orNull(z.string()), submitter: orNull(z.string()) }),
+  unsearchable: z
+    .array(z.enum(['args', 'error', 'worker']))
+    .describe('The filters of jobs that you cannot use, because their values are partly hidden from you'),
   zone: z.string().describe('Added to timers that name no zone'),
   now: instant,
 })

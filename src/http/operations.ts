@@ -11,7 +11,7 @@ import { type Answer, type Call, ok, operation, type Operation } from './operati
 import { codeOf, invalidField, Problem } from './problem.ts'
 import * as queries from './query-schemas.ts'
 import { scheduleOperations } from './schedule-operations.ts'
-import { checkSearch, shownFailure } from './shown.ts'
+import { checkSearch, shownFailure, unsearchable } from './shown.ts'
 
 const FREEZES = '/api/v1/freezes'
 const oneFreeze = { description: 'The freeze', schema: answers.Freeze }
@@ -178,13 +178,14 @@ export const operations: readonly Operation[] = [
   operation('getMe', 'GET', '/api/v1/me', 'read', {
     summary: 'Get what you may do here',
     answers: { 200: { description: 'The role, the scope and the zone of the server', schema: answers.Me } },
-    run: async ({ access, kalends }) =>
+    run: async ({ access, kalends, redaction }) =>
       ok({
         role: access.role,
         submit: access.submit === true,
         tasks: taskNames(access) ?? null,
         user: access.user ?? null,
         scope: { group: access.scope?.group ?? null, submitter: access.scope?.submitter ?? null },
+        unsearchable: unsearchable({ access, redaction }),
         zone: kalends.zone ?? 'UTC',
         now: new Date(),
       }),

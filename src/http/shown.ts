@@ -75,13 +75,22 @@ function isOwner({ scope }: Reader['access']): boolean {
   return scope !== undefined
 }
 
+/** Why a filter of jobs is rejected, if the values that it searches are partly hidden from the caller. */
+const UNSEARCHABLE = {
+  args: 'cannot be searched here, because parts of the args are hidden',
+  error: 'callers with a scope cannot search errors, parts of which are hidden',
+  worker: 'callers with a scope cannot search by worker',
+} as const
+
 /** A search can reveal text letter by letter, so callers cannot search values that are hidden from them. */
-export function checkSearch(conditions: JobConditions, { access, redaction }: Reader, path = ''): void {
-  if (conditions.args !== undefined && redaction.hides('args'))
-    throw invalidField(`${path}args`, 'cannot be searched here, because parts of the args are hidden')
-  if (!isOwner(access)) return
-  if (conditions.error !== undefined)
-    throw invalidField(`${path}error`, 'callers with a scope cannot search errors, parts of which are hidden')
-  if (conditions.worker !== undefined)
-    throw invalidField(`${path}worker`, 'callers with a scope cannot search by worker')
+export function unsearchable({ access, redaction }: Reader): (keyof typeof UNSEARCHABLE)[] {
+  return [
+    ...(redaction.hides('args') ? (['args'] as const) : []),
+    ...(isOwner(access) ? (['error', 'worker'] as const) : []),
+  ]
+}
+
+export function checkSearch(conditions: JobConditions, reader: Reader, path = ''): void {
+  const field = unsearchable(reader).find((name) => conditions[name] !== undefined)
+  if (field !== undefined) throw invalidField(`${path}${field}`, UNSEARCHABLE[field])
 }

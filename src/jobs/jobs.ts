@@ -84,7 +84,10 @@ export class Jobs {
     checkKeys(options, [...JOB_OPTIONS, 'tx'])
     const inObject = typeof given === 'object' && given !== null && 'task' in given
     if (inObject && (args !== undefined || Object.keys(options).length > 0))
-      throw new InvalidInputError('options', 'the first object contains everything; leave out the others')
+      throw new InvalidInputError(
+        'options',
+        'put everything in the first object, and leave out the other arguments',
+      )
     const { tx, ...job } = inObject ? given : { ...options, task: given, args }
     const [id = ''] = await this.#submit([await newJob(job, this.#context)], tx)
     return id

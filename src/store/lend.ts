@@ -107,7 +107,7 @@ function guarded<Guarded extends object>(target: Guarded, isOpen: () => boolean)
           )
         if (endsTheTransaction(name, given))
           throw new ConflictError(
-            'The callback must not end this transaction, or begin one: Kalends commits it; use a SAVEPOINT',
+            'The callback must neither end this transaction nor begin another: Kalends commits it; use a SAVEPOINT',
           )
         const result: unknown = Reflect.apply(value, of, given)
         // A prepared statement of a synchronous driver.

@@ -40,7 +40,7 @@ export function timeSpan(text: string | number): number {
     if (amount === undefined) {
       const at = text.length - text.slice(end).trimStart().length
       const rest = text.slice(at)
-      throw new InvalidTimeSpanError(text, `cannot be read from '${shortened(rest)}' on`, {
+      throw new InvalidTimeSpanError(text, `is invalid from '${shortened(rest)}' onwards`, {
         at,
         token: /^\S+/u.exec(rest)?.[0] ?? rest,
       })

@@ -264,7 +264,7 @@ function* lastingWarnings(vitals: Vitals): Notes {
     yield {
       code: 'clock',
       subject: null,
-      text: `this machine's clock is ${durationText(Math.abs(clock.aheadMs))} ${clock.aheadMs > 0 ? 'ahead of' : 'behind'} the database's clock: synchronize both; schedules follow the database's clock`,
+      text: `this machine's clock is ${durationText(Math.abs(clock.aheadMs))} ${clock.aheadMs > 0 ? 'ahead of' : 'behind'} the database's clock: synchronise both clocks; schedules follow the database's clock`,
     }
   }
   for (const task of new Set(abandonedHandlers)) {

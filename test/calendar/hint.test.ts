@@ -51,7 +51,7 @@ describe('a likely correction is suggested, with the column of the mistake:', ()
     ['9:00 pm', 6, 'pm', 'write hours from 0 to 23, without am or pm'],
     ['9-17:00', 5, ':00', 'write a range of hours as 9..17:00'],
     ['*:0-30', 4, '-30', 'write a range of minutes as 0..30'],
-    ['*:*/5', 4, '/5', 'name the first value: 0/5 instead of */5'],
+    ['*:*/5', 4, '/5', 'write the first value: 0/5 instead of */5'],
     ['*:10..5', 3, '10..5', 'a range does not wrap around; write two ranges, as in 0..3,22..23'],
     ['Fri..Mon', 1, 'Fri..Mon', 'write Fri,Sat,Sun,Mon'],
     ['*:0/60', 3, '0/60', 'write 0, or a smaller step'],
@@ -98,11 +98,14 @@ describe('zones:', () => {
 
 describe('cron is recognised:', () => {
   test.each([
-    ['0 0 ? * *', 'a timer takes cron with only numbers, names, ranges, lists, steps and *'],
+    ['0 0 ? * *', 'cron expressions may contain only numbers, names, ranges, lists, steps and *'],
     ['0 9 * * 1-5', 'as a timer, write cron 0 9 * * 1-5'],
     ['*/5 * * * mon-fri', 'as a timer, write cron */5 * * * mon-fri'],
     ['@weekly', 'write Sun 0:00'],
-    ['0 0 9 * * *', 'a timer takes cron with five fields; for seconds, write the time as hour:minute:second'],
+    [
+      '0 0 9 * * *',
+      'cron expressions must have five fields; for seconds, write the time as hour:minute:second',
+    ],
     ['@daily', 'write daily'],
     ['@midnight', 'write daily'],
     ['@reboot', undefined],

@@ -35,7 +35,7 @@ test.each(HOSTILE)('args.user: %j is rejected', async (user) => {
 
 describe.runIf(process.getuid?.() === 0)('--command-user, for root', () => {
   test.each(HOSTILE)('rejects %j', (name) => {
-    expect(() => commandUser(name)).toThrow(/--command-user[^]*is not the name of a user/)
+    expect(() => commandUser(name)).toThrow(/--command-user[^]*is not a valid user name/)
   })
 
   test('rejects root and unknown users', () => {

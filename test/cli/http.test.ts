@@ -159,7 +159,7 @@ describe('kalends start --http', () => {
       const second = await runHere(['start', '--http', 'unix:api.sock'], { cwd: folder })
       expect([second.code, second.stderr]).toEqual([
         1,
-        expect.stringContaining('another server listens there'),
+        expect.stringContaining('another server is already listening there'),
       ])
       expect(await getAt(join(folder, 'api.sock'), '/health')).toBe(200)
       await server.worker.stop()

@@ -156,7 +156,9 @@ eachDatabase(({ fresh }) => {
     ])
     const told = await cli('import', 'crontab', 'tab', '--zone', 'UTC')
     expect(told.stdout).toContain('cron.job-2 (stale)')
-    expect(told.stdout).toContain('its entry no longer exists, but it still runs: remove it with --prune')
+    expect(told.stdout).toContain(
+      'its entry no longer exists, but the schedule still runs: remove it with --prune',
+    )
     expect(told.code).toBe(0)
     expect((await cli('import', 'crontab', 'tab', '--prune', '--dry-run')).code).toBe(2)
     const pruned = await importing('crontab', 'tab', '--prune')

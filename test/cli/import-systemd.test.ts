@@ -171,7 +171,7 @@ describe('the search path', () => {
   test("without folders, the system's search path applies", async () => {
     const { code, stderr } = await imported(await temporaryFolder(), '--only', 'no-such')
     expect(code).toBe(3)
-    expect(stderr).toContain('no-such.timer does not exist in the folders of the system')
+    expect(stderr).toContain('no-such.timer does not exist in the system folders')
   })
 
   test('an alias is the same unit, with the drop-ins of both names [C3]', async () => {
@@ -386,7 +386,7 @@ describe('units of users', () => {
     const cwd = await tree({ 'systemd/user/a.timer': timer, 'systemd/system/b.timer': timer })
     const { code, stderr } = await imported(cwd, 'systemd/system', 'systemd/user')
     expect(code).toBe(2)
-    expect(stderr).toContain('import the units of users separately')
+    expect(stderr).toContain('import user units separately')
   })
 
   test('with --user, units in a folder that is neither for system nor for user units belong to this user', async () => {

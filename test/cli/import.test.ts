@@ -195,7 +195,7 @@ describe('a crontab', () => {
     [
       '@daily root /bin/a\n@daily /bin/b c',
       true,
-      "line 2: '/bin/b' is not the name of a user, but with --system",
+      "line 2: '/bin/b' is not a valid user name, but with --system",
     ],
     [
       '@daily root /bin/a\n@daily /bin/b c',
@@ -326,7 +326,7 @@ Environment="A=\;"`,
 
   test.each([
     ['ExecStart=/bin/a %H', 'x.service uses %H, whose value only systemd knows'],
-    ['ExecStart=/bin/a\nUser=a # b', 'User=a # b is not the name of a user'],
+    ['ExecStart=/bin/a\nUser=a # b', 'User=a # b is not a valid user name'],
     ['ExecStart=/bin/a "b', 'are not closed'],
     ["ExecStart=/bin/a # don't\nExecStart=/bin/b", 'are not closed'],
     ["ExecStart=-/bin/a # don't", "systemd ignores 'ExecStart=-/bin/a # don't'"],

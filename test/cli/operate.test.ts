@@ -65,7 +65,7 @@ eachDatabase(({ fresh }) => {
     expect(dry).toMatchObject({
       code: 0,
       stdout: 'Tue 2199-01-01 00:30:00 UTC  hourly\n',
-      stderr: '1 slot would be skipped, 0 waiting jobs held.\n',
+      stderr: '1 slot would be skipped, and 0 waiting jobs would be held.\n',
     })
     expect(await cli('freezes')).toMatchObject({ stdout: '', stderr: '0 freezes listed.\n' })
     const made = await cli('freeze', '--task', 'report', '--until', '2199-01-02', '--reason', 'Maintenance')

@@ -205,6 +205,8 @@ eachDatabase((under) => {
         expect((await call(`POST /api/v1/jobs/${action}`, { body })).status).toBe(200)
       }
     }
+    expect((await call('GET /api/v1/me', { as: 'ann' })).body.unsearchable).toEqual(['error', 'worker'])
+    expect((await call('GET /api/v1/me')).body.unsearchable).toEqual([])
     expect((await call('GET /api/v1/jobs?error=secret.js')).body.items).toMatchObject([{ id }])
     expect((await call('GET /api/v1/failures', { as: 'ann' })).body.items).toMatchObject([{ lastJobId: id }])
   })

@@ -491,6 +491,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
       expect((await call(`GET /api/v1/${path}`)).text).not.toContain('hunter2')
     for (const path of ['jobs?args=hunter2', 'counts/jobs?args=h', 'failures?args=h'])
       expect((await call(`GET /api/v1/${path}`)).body).toMatchObject({ status: 422, field: 'args' })
+    expect((await call('GET /api/v1/me')).body.unsearchable).toEqual(['args'])
     expect(
       (await call('POST /api/v1/jobs/cancel', { body: { filter: { args: 'h' }, dryRun: true } })).status,
     ).toBe(422)

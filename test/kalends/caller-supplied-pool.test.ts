@@ -225,7 +225,7 @@ for (const { kind, bare, fresh } of databases.filter((database) => database.kind
       const opening = Kalends.open(given)
       await expect(opening).rejects.toThrow(StoreUnavailableError)
       await expect(opening).rejects.toThrow(
-        /max_user_connections.*; raise this limit of the database's user, or set a smaller `connections`/,
+        /max_user_connections.*; raise this limit of the database user, or set a smaller `connections`/,
       )
     })
   })

@@ -116,7 +116,7 @@ test('schedules created in 2098 are reported, and continue after a pause and a r
   ).toEqual(['2026-03-01T13:30:00.000Z'])
 })
 
-test('a schedule that became done too early, in 2098, is reported and continues after a reset [S14]', async () => {
+test('a schedule that was marked done too early, while the clock showed 2098, is reported and continues after a reset [S14]', async () => {
   const start = await machine()
   const before = await start('2026-03-01T08:30:00Z')
   const ends = new Date('2026-03-02T00:00:00Z')

@@ -100,6 +100,6 @@ describe('the hash of the settings', () => {
   })
 })
 
-test('a schedule counts as going on while its slots are submitted, or are only temporarily held', () => {
+test('a schedule counts as ongoing while its slots are submitted or only temporarily held', () => {
   expect(STATUSES.filter(isGoingOn).toSorted()).toEqual(['active', 'frozen', 'retrying'])
 })

@@ -70,7 +70,7 @@ export async function endSessions(connection: Connection, name: string): Promise
   // declared character set.
   const [sessions] = await connection.query<RowDataPacket[]>('SHOW PROCESSLIST')
   for (const { Id: id, db } of sessions) {
-    // A session that has ended in the meantime needs no kill.
+    // A session that has ended in the meantime does not need to be killed.
     if (db === name) await connection.query(`KILL ${Number(id)}`).catch(() => {})
   }
   await connection.query('SET SESSION lock_wait_timeout = 20')

@@ -240,7 +240,7 @@ export class ReplicaServer extends MysqlServer {
     const sessions = await this.query(
       "SELECT id AS id FROM information_schema.processlist WHERE user = 'root' AND db IS NOT NULL AND id <> CONNECTION_ID()",
     )
-    // A session that has just ended needs no kill.
+    // A session that has just ended does not need to be killed.
     for (const { id } of sessions) await this.query(`KILL ${Number(id)}`).catch(() => {})
   }
 }

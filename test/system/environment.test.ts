@@ -235,8 +235,8 @@ eachDatabase(({ kind, fresh }) => {
 
   it.skipIf(kind === 'sqlite').each([
     ['Cannot execute statement: BINLOG_FORMAT = STATEMENT', 1665, 'set binlog_format = ROW or MIXED'],
-    ['Too many connections', 1040, 'raise max_connections of the server, or set a smaller `connections`'],
-    ['User app already has more than …', 1203, "raise this limit of the database's user, or set a smaller"],
+    ['Too many connections', 1040, 'raise max_connections on the server, or set a smaller `connections`'],
+    ['User app already has more than …', 1203, 'raise this limit of the database user, or set a smaller'],
   ])('%s (%i) says what to do', async (message, errno, fix) => {
     const { url } = await own(fresh)
     const { fail } = faultyServer()

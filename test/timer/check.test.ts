@@ -42,7 +42,7 @@ describe('the result for a valid timer', () => {
     expect(valid('2026-03-27 9:00', { zone }).elapses.map((elapse) => elapse.local)).toEqual([local])
   })
 
-  test('it has five run times, or any other number that is requested', () => {
+  test('the check of a valid timer returns five run times, or the number that is requested', () => {
     expect(valid('daily').elapses).toHaveLength(5)
     expect(valid('daily', { limit: 12 }).elapses).toHaveLength(12)
     expect(valid('daily', { limit: 0 })).toMatchObject({ elapses: [], warnings: [] })

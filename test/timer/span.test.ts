@@ -29,11 +29,11 @@ test('a number is in milliseconds', () => {
 test.each([
   ['', 'is empty'],
   ['  ', 'is empty'],
-  ['soon', "cannot be read from 'soon' on"],
+  ['soon', "is invalid from 'soon' onwards"],
   ['5 parsecs', "has the unknown unit 'parsecs'"],
-  ['-5s', "cannot be read from '-5s' on"],
-  ['5s,', "cannot be read from ',' on"],
-  ['1.s', "cannot be read from '1.s' on"],
+  ['-5s', "is invalid from '-5s' onwards"],
+  ['5s,', "is invalid from ',' onwards"],
+  ['1.s', "is invalid from '1.s' onwards"],
   ['5 S', "has the unknown unit 'S'"],
 ])('%j is rejected, with the reason and the notation', (text, problem) => {
   expect(() => timeSpan(text)).toThrow(InvalidTimeSpanError)

@@ -16,7 +16,7 @@ export function sourceCommand(name: string, idPrefix: string) {
   const command = new Command(name)
     .option('--zone <zone>', 'the time zone of the machine: an IANA name', 'local')
     .option('--id-prefix <text>', 'the prefix of the schedule ids', idPrefix)
-    .option('--iterations <n>', 'how many elapses of each to show', wholeNumber(0, 999_999), 3)
+    .option('--iterations <n>', 'how many elapses of each schedule to show', wholeNumber(0, 999_999), 3)
     .option('--paused', 'create new schedules paused')
     .option('--dry-run', 'only show the schedules; needs no database')
     .option('--prune', 'remove schedules whose entries no longer exist')
@@ -49,7 +49,7 @@ export async function importAll(
       : await withKalends(flags, (kalends) => writeAll(kalends, candidates, flags, mayBeOwn))
   for (const outcome of outcomes) printOutcome(outcome, flags)
   const ending = flags.prune === true ? 'removed' : 'stale'
-  const hint = flags.prune === true ? '' : ', but it still runs: remove it with --prune'
+  const hint = flags.prune === true ? '' : ', but the schedule still runs: remove it with --prune'
   for (const id of stale) {
     const page = factsText([
       ['Schedule', `${id} (${ending})`],

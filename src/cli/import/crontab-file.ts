@@ -80,7 +80,7 @@ function userColumn(lines: readonly Line[], wanted: boolean | undefined): UserCo
   const root = complete.find((line) => line.firstWord === 'root' && named(line))
   if (wrong !== undefined && (wanted === true || root !== undefined))
     throw new UsageError(
-      `${wrong.source}: '${wrong.firstWord}' is not the name of a user, but ${
+      `${wrong.source}: '${wrong.firstWord}' is not a valid user name, but ${
         wanted === true
           ? 'with --system, each line must name a user: leave --system out'
           : `${root?.source} names root: add the user, or choose --no-system`

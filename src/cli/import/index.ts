@@ -30,8 +30,7 @@ started with --allow-commands. Several OnCalendar= become several schedules.
 
 Units are found as systemd finds them: in the folders of the system's service manager or in those that you name
 (earlier folders take precedence), with drop-ins and instances of templates. Timers that are not enabled and masked
-units are left out. Units of users run as the owner of the file or as --user; import them separately from those of the
-system.`
+units are left out. User units run as the owner of the file or as --user; import them separately from system units.`
 
 export default function importCommand(): AnyCommand {
   return new Command('import')
@@ -82,7 +81,7 @@ function systemdCommand(): AnyCommand {
   return sourceCommand('systemd', 'systemd.')
     .summary('create schedules from systemd timers')
     .description('Creates schedules from .timer units, and shows the result and what cannot be carried over.')
-    .argument('[folder...]', 'folders that contain units; default: those of the system')
+    .argument('[folder...]', 'folders that contain units; default: the system folders')
     .option('--only <name...>', 'only these timers')
     .option('--all', 'include timers that are not enabled, and units hidden by masks')
     .option(
@@ -105,7 +104,7 @@ function systemdCommand(): AnyCommand {
       const found = await reading('a unit', () => {
         const units = unitsIn(folders, flags.all === true, flags.user !== undefined)
         const missing = only?.find((name) => units.find(name) === null)
-        const where = named.length === 0 ? 'the folders of the system' : named.join(', ')
+        const where = named.length === 0 ? 'the system folders' : named.join(', ')
         if (missing !== undefined)
           throw new CommandError(`${missing} does not exist in ${where}`, EXIT.notFound)
         const options = { zone, all: flags.all === true, user: userNamed(flags.user) }

@@ -68,7 +68,7 @@ export function serviceCommand(unit: Unit, manager: CommandUser) {
     throw new Refusal(
       `${name} runs as a user that systemd creates (DynamicUser=): create one, and name it in User=`,
     )
-  if (!USER_NAME.test(user)) throw new Refusal(`${name}: User=${user} is not the name of a user`)
+  if (!USER_NAME.test(user)) throw new Refusal(`${name}: User=${user} is not a valid user name`)
   // Without WorkingDirectory=, the system's service manager starts commands in the root folder, and a user's service
   // manager in that user's home directory. Without `cwd`, the task `command` starts them in the home directory of the
   // worker's user.

@@ -91,7 +91,7 @@ function readingsOf(unit: Unit, units: Units, options: TimerOptions): Reading[] 
         ...notes,
         boot.length === 0
           ? 'it has no time, so systemd does not start it'
-          : `it only has times that are relative to the machine's start: ${boot.join(', ')}`,
+          : `it only has times relative to boot: ${boot.join(', ')}`,
       ].join('\n'),
     )
   const delay = accepted('RandomizedDelaySec', delayOf).at(-1) ?? 0
@@ -103,7 +103,7 @@ function readingsOf(unit: Unit, units: Units, options: TimerOptions): Reading[] 
   const summary = description === undefined ? null : summaryOf(expanded(description, unit, manager))
   if (times.length > 1)
     notes.push('each of its times becomes a schedule; runs of different schedules may overlap')
-  if (boot.length > 0) notes.push(`${boot.join(', ')}: nothing runs at machine start`)
+  if (boot.length > 0) notes.push(`${boot.join(', ')}: nothing runs at boot`)
   if (times.some(({ key }) => key === 'OnUnitActiveSec'))
     notes.push(
       'OnUnitActiveSec: the interval is counted from the creation of the schedule, not from the last start',
@@ -154,7 +154,7 @@ function managerOf(units: readonly Unit[], { user }: TimerOptions): CommandUser 
   const owner = user ?? (ofUsers.uid === 0 ? null : findUser(String(ofUsers.uid)))
   if (owner === null)
     throw new Refusal(
-      `${ofUsers.name} is for service managers of users, but its file belongs to ${
+      `${ofUsers.name} is for user service managers, but its file belongs to ${
         ofUsers.uid === 0 ? 'root' : `${ofUsers.uid}, which is not a user of this machine`
       }: name the user with --user`,
     )

@@ -42,7 +42,7 @@ export function unitsIn(folders: readonly string[], skipsMasks: boolean, ofUser:
   if (ofUser && ofSystem !== undefined)
     throw new UsageError(`option '--user': ${ofSystem} contains system units: leave --user out`)
   if (new Set([...paths].map((path) => ofUser || isFolderOfUsers(path))).size > 1)
-    throw new UsageError('import the units of users separately from those of the system')
+    throw new UsageError('import user units separately from system units')
   const files = new Map<string, string[]>()
   const links = new Map<string, string>()
   for (const folder of paths)

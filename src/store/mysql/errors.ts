@@ -87,10 +87,10 @@ export function isUnavailable(error: unknown): boolean {
 export function advice(error: unknown): string | null {
   switch (errorNumber(error)) {
     case 1040:
-      return 'raise max_connections of the server, or set a smaller `connections` in Kalends.open'
+      return 'raise max_connections on the server, or set a smaller `connections` in Kalends.open'
     case 1203:
     case 1226:
-      return "raise this limit of the database's user, or set a smaller `connections` in Kalends.open"
+      return 'raise this limit of the database user, or set a smaller `connections` in Kalends.open'
     case 1665:
       return 'set binlog_format = ROW or MIXED on the server (SET GLOBAL, and in its configuration), then reconnect'
     default:

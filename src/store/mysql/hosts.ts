@@ -70,7 +70,7 @@ const UNREADABLE =
 
 function check({ name, url }: HostUrl, index: number, all: readonly HostUrl[]): void {
   // The host is named by its position, because the text could be anything, even a secret.
-  const which = all.length === 1 ? 'the host' : `number ${index + 1} of the ${all.length} hosts`
+  const which = all.length === 1 ? 'the host' : `host ${index + 1} of ${all.length}`
   if (name === '') throw refused(`${which} is empty`)
   if (!URL.canParse(`mysql://${name}/`) || new URL(`mysql://${name}/`).hostname === '') {
     throw refused(
@@ -83,7 +83,7 @@ function check({ name, url }: HostUrl, index: number, all: readonly HostUrl[]): 
   // The driver's SSL profiles have names such as 'Amazon RDS'.
   if (ssl !== null && /^(true|false|1|0|on|off|yes|no|required?|preferred|disabled|)$/i.test(ssl))
     throw refused(
-      `ssl=${ssl} is not a setting of the driver: for a server whose certificate is signed by a public authority, write ssl={"verifyIdentity":true}, percent-encoded; for your own authority, also set NODE_EXTRA_CA_CERTS, or pass a mysql2 pool with ssl: { ca }; without TLS, leave ssl out`,
+      `ssl=${ssl} is not supported by the driver: for a server whose certificate is signed by a public authority, write ssl={"verifyIdentity":true}, percent-encoded; for your own authority, also set NODE_EXTRA_CA_CERTS, or pass a mysql2 pool with ssl: { ca }; without TLS, leave ssl out`,
     )
   if (all.some((other, at) => at < index && withPort(other.name) === withPort(name))) {
     throw refused(`${which} is listed twice`)

@@ -39,7 +39,7 @@ export function fileCheck(path: string): () => void {
       )
     if (!isSame(found, opened))
       throw new StoreUnavailableError(
-        `The database file '${file}' was replaced by another file while it was in use: restart this process to work on the new one`,
+        `The database file '${file}' was replaced by another file while it was in use: restart this process to use the new one`,
       )
     const foundWal = statusOf(wal)
     openedWal ??= foundWal

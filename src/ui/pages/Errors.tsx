@@ -4,7 +4,7 @@ import { Tags } from '../parts/layout.tsx'
 import { Empty } from '../parts/placeholders.tsx'
 import { type Column, Table } from '../parts/Table.tsx'
 import { link } from '../router.ts'
-import { isScoped } from '../session.ts'
+import { session } from '../session.ts'
 import { Ago } from '../time/Time.tsx'
 import { count } from '../time/format.ts'
 
@@ -16,7 +16,7 @@ const SEARCH_LENGTH = 200
 
 /** A link to a group's jobs. Callers with a scope cannot search errors, so their link opens the newest of the jobs. */
 function linkTo({ error, lastJobId }: FailureGroup, filter: Filter): string {
-  if (isScoped.value) return link(['jobs', lastJobId])
+  if (session.value?.unsearchable.includes('error') === true) return link(['jobs', lastJobId])
   return link(['jobs'], { ...filter, state: 'failed', error: error.slice(0, SEARCH_LENGTH) })
 }
 

@@ -9,7 +9,7 @@ import { Empty } from '../parts/placeholders.tsx'
 import { Select } from '../parts/Select.tsx'
 import type { Column } from '../parts/Table.tsx'
 import { link, query, setQuery } from '../router.ts'
-import { isScoped, mayOperate } from '../session.ts'
+import { mayOperate, session } from '../session.ts'
 import { zone } from '../time/clock.ts'
 import { Ago } from '../time/Time.tsx'
 import { count, exact } from '../time/format.ts'
@@ -34,8 +34,7 @@ const LABELS: Readonly<Record<string, string>> = {
   finishedTo: 'ended before',
 }
 
-/** Callers with a scope cannot search these fields, because the values are partly hidden from them. */
-const isAllowed = (name: string) => !isScoped.value || (name !== 'error' && name !== 'worker')
+const isAllowed = (name: string) => session.value?.unsearchable.some((field) => field === name) !== true
 /** The fields for the search box, which searches only one of them at a time. */
 const searchedFields = () => (['id', 'error', 'args'] as const).filter(isAllowed)
 
@@ -164,7 +163,7 @@ function MatchingJobs({ state: text, filter }: JobListProps) {
   return (
     <p>
       <Button
-        label={`${label} all ${state} jobs of this list`}
+        label={`${label} all ${state} jobs in this list`}
         kind={isDangerous ? 'danger' : undefined}
         onClick={() => actOnMatching({ ...filter, state }, action)}
       />

@@ -1496,6 +1496,8 @@ export interface components {
                 group: string | null;
                 submitter: string | null;
             };
+            /** @description The filters of jobs that you cannot use, because their values are partly hidden from you */
+            unsearchable: ("args" | "error" | "worker")[];
             /** @description Added to timers that name no zone */
             zone: string;
             /**
