@@ -107,7 +107,7 @@ it('if a poll finds that the database server has changed, the watch reports this
   expect(told).toEqual(['look', 'look', 'another server', 'look'])
 })
 
-it('after a job from another process, the watch polls every 100 ms until ten seconds pass without another', async () => {
+it('after a job from another process, the watch polls every 100 ms until none arrives for ten seconds', async () => {
   const { watch, told } = watching([{}, { claimable: true }, {}], () => undefined)
   watch.loop.start()
   await vi.advanceTimersByTimeAsync(POLL_MS)
