@@ -37,7 +37,7 @@ describe('a time span', () => {
   })
 
   test.each(['9'.repeat(400), `${'5s '.repeat(50_000)}x`, ' '.repeat(100_000), 'a'.repeat(100_000)])(
-    'is rejected, whatever its length',
+    'is rejected if its text is invalid, however long the text is',
     (text) => {
       expect(() => timeSpan(text)).toThrow(InvalidTimeSpanError)
     },
@@ -129,7 +129,7 @@ describe('every <span> after finish', () => {
     expect(waiting.previous(CREATED)).toBeNull()
   })
 
-  test('begins at `starts` and ends at `ends`', () => {
+  test('first elapses at `starts`, and never after `ends`', () => {
     const bounds = { anchor: CREATED, shiftMs: 5000, starts: date('2026-04-01'), ends: date('2026-04-02') }
     const within = elapsesWithin(timer('every 1h after finish'), bounds)
     expect(within.next(date('2026-03-01'))).toEqual(date('2026-04-01'))
@@ -156,7 +156,7 @@ describe('the run times of one schedule', () => {
     ends: fc.option(instants),
   })
 
-  test('increase, are within the bounds, are shifted equally and can be found from their own instant', () => {
+  test('increase, are within the bounds, are all shifted equally, and are found again by `previous`', () => {
     fc.assert(
       fc.property(timers, bounds, instants, (text, given, asked) => {
         const of = timer(text)

@@ -8,7 +8,7 @@ import { checkTimer, CronSyntaxError, timer } from '../../src/timer/index.ts'
 const guide = readFileSync(new URL('../../docs/guides/timers.md', import.meta.url), 'utf8')
 const NOON = '2026-03-27T12:00Z'
 
-/** The content of fenced blocks of a kind: the rest of the opening line, and the rows `left → right`. */
+/** The fenced blocks of this kind: the rest of each opening line, and the rows `left → right`. */
 function tables(kind: string): { info: string; rows: [left: string, right: string][] }[] {
   return blocks(kind).map(({ info, text }) => ({
     info,
@@ -34,7 +34,7 @@ describe('the guide on timers is right about', () => {
     const anchor = new Date(created ?? 0)
     let at: Date | null = new Date(created === undefined && info !== '' ? info : NOON)
     for (const instant of expected.split(' ')) {
-      if (at === null) throw new Error('an instant follows never')
+      if (at === null) throw new Error("an instant follows 'never'")
       at = timer(text).elapses(anchor).next(at)
       expect(at).toEqual(instant === 'never' ? null : new Date(instant))
     }
@@ -45,7 +45,7 @@ describe('the guide on timers is right about', () => {
   })
 
   test.each(tables('offers').flatMap(({ rows }) => rows))(
-    'cron %s, for which it suggests %s',
+    'cron %s, which is rejected with the suggestion %s',
     (text, offer) => {
       const error = thrown(() => timer(`cron ${text}`))
       if (!(error instanceof CronSyntaxError)) throw error
@@ -118,7 +118,7 @@ describe('the guide on timers is right about', () => {
     expect(problems).toEqual([])
   })
 
-  test('all examples in the guide are checked', () => {
+  test('all its examples: every fenced block is of a kind that is checked', () => {
     expect(elapses.length).toBeGreaterThan(40)
     expect(called.length).toBe(9)
     for (const file of ['elapses', 'normal', 'offers', 'errors', 'ts'])

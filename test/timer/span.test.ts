@@ -20,7 +20,7 @@ test.each([
   expect(timeSpan(text)).toBe(milliseconds)
 })
 
-test('a number is in milliseconds', () => {
+test('a number is read as milliseconds; a negative number and NaN are rejected', () => {
   expect(timeSpan(1500)).toBe(1500)
   expect(() => timeSpan(-1)).toThrow(InvalidTimeSpanError)
   expect(() => timeSpan(Number.NaN)).toThrow(InvalidTimeSpanError)

@@ -4,7 +4,7 @@ import { InvalidInputError } from '../../src/errors.ts'
 import { CronSyntaxError, timer, withZone } from '../../src/timer/index.ts'
 
 describe('a timer', () => {
-  test('a timer that is a calendar event elapses like the event, by default in UTC', () => {
+  test('elapses at the times of its calendar event, in UTC by default', () => {
     const daily = timer('9:00')
     expect(daily.next(new Date('2026-03-27T09:00Z'))).toEqual(new Date('2026-03-28T09:00Z'))
     expect(daily.previous(new Date('2026-03-27T09:00Z'))).toEqual(new Date('2026-03-27T09:00Z'))
@@ -14,7 +14,7 @@ describe('a timer', () => {
     expect(timer('Mon 9:00')).toBe(timer('Mon 9:00'))
   })
 
-  test('an unreadable timer is rejected with the reason', () => {
+  test('is rejected if it is invalid, and the error suggests a correction', () => {
     expect(() => timer('Mo 9:00')).toThrow(CalendarSyntaxError)
     expect(() => timer('Mo 9:00')).toThrow('did you mean Mon?')
   })
@@ -50,7 +50,7 @@ describe('a zone is added to a timer [T7]', () => {
     expect(withZone('daily', 'UTC')).toBe('daily')
   })
 
-  test("'local' is stored as the name of the zone, so that the row means the same on other machines [T7]", () => {
+  test("'local' becomes the name of this machine's zone, so the timer means the same on others [T7]", () => {
     const { timeZone } = new Intl.DateTimeFormat().resolvedOptions()
     expect(withZone('daily', 'local')).toBe(timeZone === 'UTC' ? 'daily' : `daily ${timeZone}`)
   })

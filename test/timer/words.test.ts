@@ -147,7 +147,7 @@ describe('a timer has a description [T8]', () => {
     expect(inWords(timer(text))).toBe(words)
   })
 
-  test('a description is well formed, and the normal form has the same description', () => {
+  test('a description is well formed, and a timer and its normal form have the same description', () => {
     fc.assert(
       fc.property(events(fc.constant('Europe/Berlin'), 'all'), ({ text }) => {
         const words = inWords(timer(text))
@@ -158,7 +158,7 @@ describe('a timer has a description [T8]', () => {
     )
   })
 
-  test('descriptions differ for timers that elapse differently', () => {
+  test('timers that elapse at different times have different descriptions', () => {
     const read = new Map<string, string>()
     fc.assert(
       fc.property(events(fc.constant('UTC'), 'all'), ({ text }) => {

@@ -1,6 +1,6 @@
 /**
- * The types of the public API, tested by `npm run typecheck`. Each `@ts-expect-error` is a mistake that must not
- * compile; if the types become looser, the directive itself becomes the error. This code never runs.
+ * The types of the public API, tested by `npm run typecheck`. Each `@ts-expect-error` precedes a mistake that must not
+ * compile; if the types allow the mistake, the directive itself is an error. This code never runs.
  */
 import { expectTypeOf } from 'vitest'
 import { z } from 'zod'
@@ -30,7 +30,7 @@ export function tasks(): void {
   task('wrong', { retry: 3 })
 }
 
-/** A misspelled option must not compile in any call. */
+/** A call with a misspelled option must not compile. */
 export async function misspelt(): Promise<void> {
   const { schedules, jobs } = kalends
   // @ts-expect-error lease
@@ -85,7 +85,7 @@ export function handlers(): void {
   kalends.handle(cleanup, async () => ({ any: 'JSON' }))
   // @ts-expect-error the task has no such argument
   kalends.handle(cleanup, ({ args }) => args.hours)
-  // @ts-expect-error the handler expects other args
+  // @ts-expect-error the handler expects args of another type
   kalends.handle(cleanup, ({ args }: { args: { days: string } }) => args.days)
   // @ts-expect-error a handler belongs to a task, not to a name
   kalends.handle('cleanup', () => {})
@@ -106,14 +106,14 @@ export function declarations(): void {
   kalends.declare('set', [{ task: cleanup, timer: 'daily' }])
   kalends.declare('set', [
     { task: optional, timer: 'daily' },
-    // @ts-expect-error the second declaration is wrong
+    // @ts-expect-error the second declaration has the wrong args
     { task: cleanup, timer: 'daily', args: { hours: 1 } },
   ])
   // @ts-expect-error the stored form is a string
   kalends.declare('set', [{ task: remind, timer: 'daily', args: { on: new Date() } }])
   // @ts-expect-error the timer is missing
   kalends.declare('set', [{ task: plain }])
-  // @ts-expect-error a set declares tasks, not names
+  // @ts-expect-error a declaration takes a task, not its name
   kalends.declare('set', [{ task: 'plain', timer: 'daily' }])
 }
 
@@ -245,7 +245,7 @@ export async function results(): Promise<void> {
   const id = await kalends.jobs.submit(counting)
   expectTypeOf<typeof id>().toExtend<string>()
   const { result } = await kalends.jobs.wait(id)
-  // As parsed from JSON, so a Date is a string.
+  // The result is parsed from JSON, so its Date is a string.
   expectTypeOf<typeof result>().toEqualTypeOf<{ done: number; at: string } | null>()
   const other = await kalends.jobs.wait('some id')
   expectTypeOf<typeof other.result>().toEqualTypeOf<unknown>()

@@ -68,7 +68,7 @@ export function ofSqlite(): void {
     | undefined
   >()
   expectTypeOf(jobLog.$inferSelect.level).toEqualTypeOf<'debug' | 'info' | 'warn' | 'error'>()
-  // Task and timer are required, and generated columns cannot be written.
+  // The id, the task and the timer are enough; a missing timer and an unknown policy must not compile.
   sqlite.insert(periodicTask).values({ id: 'daily', task: 'mail', timer: 'daily' })
   // @ts-expect-error a schedule needs a timer
   sqlite.insert(periodicTask).values({ id: 'daily', task: 'mail' })

@@ -77,7 +77,7 @@ describe.skipIf(under === undefined)('every page', () => {
   })
 
   it.each(SIZES.flatMap((size) => THEMES.map((theme) => ({ ...size, theme }))))(
-    'has no axe violations at $width px, $theme',
+    'has no axe violations and does not overflow at $width px in the $theme theme',
     async ({ width, height, theme }) => {
       if (browser === null) return
       const page = await browser.page({
@@ -99,7 +99,7 @@ describe.skipIf(under === undefined)('every page', () => {
         const wide: number = await page.evaluate(
           'document.documentElement.scrollWidth - document.documentElement.clientWidth',
         )
-        if (wide > 0) problems.push(`/${path}: ${wide} px stick out sideways`)
+        if (wide > 0) problems.push(`/${path}: the page overflows by ${wide} px`)
       }
       await page.context().close()
       expect(problems).toEqual([])

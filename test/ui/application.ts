@@ -9,7 +9,7 @@ export interface Application {
   readonly kalends: Kalends
   /** With a trailing slash. */
   readonly url: string
-  /** Stops the server and restarts it on the same port. */
+  /** Stops the server and, after `downMs` (default 0), restarts it on the same port. */
   readonly restartServer: (downMs?: number) => Promise<void>
   readonly stop: () => Promise<void>
 }
@@ -21,7 +21,7 @@ export interface ApplicationOptions {
   readonly base?: string
   /** Whether the worker starts. Default: true. */
   readonly works?: boolean
-  /** Additional tasks to run, each with its own duration. */
+  /** Additional tasks by name, and how long their runs take, in ms. */
   readonly tasks?: Readonly<Record<string, number>>
 }
 
@@ -59,7 +59,7 @@ const quick = task('quick')
 const slow = task('slow')
 const broken = task('broken')
 
-/** Tasks with visible behaviour: they take time, log, report progress and fail. */
+/** Registers a task that ends at once, one that takes time, logs and reports progress, and one that fails. */
 function handle(kalends: Kalends): void {
   kalends.handle(quick, () => 'done')
   kalends.handle(slow, async ({ args, signal, log, progress }) => {

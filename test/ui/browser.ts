@@ -1,6 +1,6 @@
 /**
  * A headless Chromium for the tests of the page, from npm or Debian. If it is missing, the tests report this and are
- * skipped, except in CI.
+ * skipped; in CI, they fail.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -20,12 +20,12 @@ const ARGS = [
   '--font-render-hinting=none',
 ]
 
-/** The browser's pages, and how to close it. */
+/** A running browser, which opens pages and collects their errors. */
 export interface TestBrowser {
   readonly browser: Browser
-  /** A page with its own session, as in another user's browser. Its errors are added to `errors`, which many tests check. */
+  /** Opens a page with its own session, as in another user's browser. Its errors are added to `errors`. */
   readonly page: (options?: BrowserContextOptions) => Promise<Page>
-  /** Errors in pages: exceptions, and violations of the page's policy. */
+  /** Uncaught exceptions and console errors in pages, including violations of their Content Security Policy. */
   readonly errors: readonly string[]
   readonly close: () => Promise<void>
 }
@@ -46,7 +46,7 @@ export async function openBrowser(): Promise<TestBrowser | null> {
       page.setDefaultTimeout(15_000)
       page.on('pageerror', (error) => errors.push(String(error.stack ?? error)))
       page.on('console', (message) => {
-        // Some tests stop the server or make it refuse requests.
+        // Failed requests do not count, because some tests stop the server or make it refuse requests.
         if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
           errors.push(message.text())
       })
@@ -64,7 +64,7 @@ interface BrowserProgram {
   readonly remove: () => Promise<void>
 }
 
-/** The package unpacks itself into a private folder, so that concurrent runs never see a partial copy. */
+/** The package unpacks Chromium into a private folder, so that concurrent runs never see a partial copy. */
 async function fromNpm(): Promise<BrowserProgram | null> {
   if (process.platform !== 'linux' || process.arch !== 'x64') return null
   const folder = await mkdtemp(join(tmpdir(), 'kalends-browser-'))

@@ -66,7 +66,7 @@ describe.each(wanted)('$kind', ({ fresh }) => {
     noErrors()
   })
 
-  it('pauses, resumes, runs now and deletes', async ({ skip }) => {
+  it('pauses, resumes, runs and deletes a schedule', async ({ skip }) => {
     const { application } = await start()
     const { kalends } = application
     await kalends.schedules.create({ id: 'nightly', task: task('quick'), timer: 'daily' })
@@ -89,7 +89,7 @@ describe.each(wanted)('$kind', ({ fresh }) => {
     noErrors()
   })
 
-  it('does not overwrite a concurrent edit while a form is open', async ({ skip }) => {
+  it('does not overwrite a change that was made while the form was open', async ({ skip }) => {
     const { application } = await start()
     const { schedules } = application.kalends
     await schedules.create({ id: 'nightly', task: task('quick'), timer: 'daily' })
@@ -103,7 +103,7 @@ describe.each(wanted)('$kind', ({ fresh }) => {
     noErrors()
   })
 
-  it('shows changes from SQL, in two browsers at once', async ({ skip }) => {
+  it('updates two open browsers after changes made with SQL', async ({ skip }) => {
     const { application, database } = await start()
     await application.kalends.schedules.create({ id: 'nightly', task: task('quick'), timer: 'daily' })
     const pages = [await opened(skip), await opened(skip)]
@@ -121,7 +121,7 @@ describe.each(wanted)('$kind', ({ fresh }) => {
     noErrors()
   })
 
-  it('shows the calendar even for an invalid URL', async ({ skip }) => {
+  it('shows the current week in the calendar if the URL has an invalid week or time', async ({ skip }) => {
     const { application } = await start()
     const page = await opened(skip)
     const thisWeek = await weekAt('calendar')
@@ -160,7 +160,7 @@ describe.each(wanted)('$kind', ({ fresh }) => {
     await page.goto(`${application.url}schedules`)
     await page.getByRole('link', { name: 'slow' }).click()
     await page.getByText('1–1 of 1 schedules').waitFor()
-    // The pointer is still over the table.
+    // The other row is gone, although the pointer is still over the table.
     expect(await page.locator('tbody tr').count()).toBe(1)
     expect(await page.locator('tbody tr').getAttribute('data-id')).toBe('b')
   })
@@ -186,7 +186,7 @@ describe.each(wanted)('$kind', ({ fresh }) => {
     expect(await page.locator('tbody tr').first().getAttribute('data-id')).toBe('a')
   })
 
-  it('follows the log and progress of a running job and cancels it', async ({ skip }) => {
+  it('follows the log and progress of a running job, and cancels the job', async ({ skip }) => {
     const { application } = await start()
     const id = await application.kalends.jobs.submit(task('slow'), { steps: 1000, ms: 100 })
     const page = await opened(skip)
@@ -202,7 +202,7 @@ describe.each(wanted)('$kind', ({ fresh }) => {
     noErrors()
   })
 
-  it('shows each attempt of a job, regardless of its log [R14]', async ({ skip }) => {
+  it('shows how each attempt of a job ended, whatever the job logs [R14]', async ({ skip }) => {
     const { application } = await start({ works: false })
     const { kalends } = application
     kalends.handle(task('flaky', { retryDelay: 20 }), ({ attempt, log }) => {
@@ -225,7 +225,7 @@ describe.each(wanted)('$kind', ({ fresh }) => {
     noErrors()
   })
 
-  it('finds failures in two clicks, shows their number, and retries them in bulk', async ({ skip }) => {
+  it('lists failed jobs after one click, shows their number, and retries them in bulk', async ({ skip }) => {
     const { application, database } = await start()
     const { kalends } = application
     const ids = await kalends.jobs.submitMany(
@@ -259,7 +259,7 @@ describe.each(wanted)('$kind', ({ fresh }) => {
     expect(await page.getByLabel('Timer', { exact: true }).count()).toBe(0)
   })
 
-  it('continues after the server restarts', async ({ skip }) => {
+  it('reconnects after the server restarts, and shows what changed in the meantime', async ({ skip }) => {
     const { application } = await start()
     const { kalends } = application
     const page = await opened(skip)
@@ -290,7 +290,7 @@ describe('on SQLite', () => {
 
   it.skipIf(under === undefined)('works under a base path', async ({ skip }) => {
     const application = await start({ base: '/admin/tools/kalends' })
-    // The id of an owner's schedule starts with the owner's name and a slash.
+    // The id of an owner's schedule starts with the owner's percent-encoded name and a slash.
     const { schedules } = application.kalends.scope({ submitter: 'a b', tasks: ['quick'] })
     await schedules.create({ id: 'ü?', task: task('quick'), timer: 'daily' })
     const id = 'a%20b/ü?'
@@ -326,7 +326,7 @@ describe('on SQLite', () => {
   })
 
   it.skipIf(under === undefined)(
-    'accepts the token of a sign-in link and shows it nowhere',
+    'accepts the token in a sign-in link, and keeps it out of the address bar and of request URLs',
     async ({ skip }) => {
       const application = await start({
         http: {
@@ -356,7 +356,7 @@ describe('on SQLite', () => {
   )
 
   it.skipIf(under === undefined)(
-    'accepts the token even in a tab that already shows the page',
+    'accepts the token in a sign-in link even in a tab that already shows the page',
     async ({ skip }) => {
       const application = await start({
         http: {
@@ -374,7 +374,7 @@ describe('on SQLite', () => {
     },
   )
 
-  it.skipIf(under === undefined)('shows the runs of an hour in two clicks', async ({ skip }) => {
+  it.skipIf(under === undefined)('shows the runs of an hour after a click on that hour', async ({ skip }) => {
     const application = await start()
     await application.kalends.schedules.create({
       id: 'night',
@@ -398,7 +398,7 @@ describe('on SQLite', () => {
   })
 
   it.skipIf(under === undefined)(
-    'shows the hours of a zone whose offset includes half an hour',
+    'shows the local hours of a week in a zone with a half-hour offset',
     async ({ skip }) => {
       const application = await start()
       await application.kalends.schedules.create({
@@ -425,7 +425,7 @@ describe('on SQLite', () => {
     },
   )
 
-  it.skipIf(under === undefined)('shows both hours when the clock is set back', async ({ skip }) => {
+  it.skipIf(under === undefined)('shows a repeated hour twice when clocks are set back', async ({ skip }) => {
     const application = await start()
     const page = await opened(skip)
     await page.goto(`${application.url}calendar`)
@@ -491,7 +491,7 @@ describe('on SQLite', () => {
   })
 
   it.skipIf(under === undefined)(
-    'runs once with other args, and names a conflicting job',
+    'runs a schedule once with other args, and links to the job that prevents another run',
     async ({ skip }) => {
       const application = await start()
       const { kalends } = application
@@ -586,7 +586,7 @@ describe('on SQLite', () => {
     await page.keyboard.type('?')
     await page.getByRole('dialog', { name: 'Keyboard' }).waitFor()
     await page.keyboard.press('Escape')
-    // Moves to the button with Tab, as a user without a pointer does.
+    // Moves to the button with Tab, as a user without a mouse does.
     await tabTo(page, 'Pause')
     await page.keyboard.press('Enter')
     await page.getByRole('button', { name: 'Resume' }).waitFor()

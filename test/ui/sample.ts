@@ -1,6 +1,6 @@
 /**
- * Sample data for a larger application: 200 schedules and 10,000 jobs, with failures, skips, long names and other
- * scripts. The seed is fixed, so that screenshots change only with the page.
+ * Sample data for a larger application: 200 schedules and about 10,000 jobs, with failures, skips, long names and
+ * non-Latin scripts. The seed is fixed, so that only the times differ from run to run.
  */
 import type { TestDatabase } from '../support/databases.ts'
 import { type Kalends, task } from '../../src/index.ts'
@@ -38,7 +38,7 @@ const KINDS: readonly Kind[] = [
     task: 'report.pdf',
     ids: TENANTS.map((tenant) => `weekly-report-${tenant}`),
     timers: ['Mon 06:30 Europe/Berlin', 'Mon 07:00 America/New_York', 'Fri 17:15 Asia/Tokyo'],
-    summary: 'Renders the weekly report and puts it into the archive',
+    summary: 'Renders the weekly report and stores it in the archive',
     tookMs: 42_000,
     fails: 3,
     errors: ['Timed out after 10min: chart service did not answer', 'ENOSPC: no space left on device, write'],
@@ -53,7 +53,7 @@ const KINDS: readonly Kind[] = [
     task: 'invoice.send',
     ids: TENANTS.map((tenant) => `invoices-${tenant}`),
     timers: ['*-*~1 18:00 Europe/Berlin', '*-*-01 06:00'],
-    summary: 'Sends the invoices of the month',
+    summary: 'Sends the invoices for the month',
     tookMs: 8_000,
     fails: 6,
     errors: [
@@ -66,7 +66,7 @@ const KINDS: readonly Kind[] = [
     task: 'sync.inventory',
     ids: TENANTS.flatMap((tenant) => [`sync-inventory-${tenant}-eu`, `sync-inventory-${tenant}-us`]),
     timers: ['7..20:0/30', '*:10', 'every 45min'],
-    summary: 'Brings stock levels from the warehouse to the shop',
+    summary: 'Copies stock levels from the warehouse to the shop',
     tookMs: 3_200,
     fails: 9,
     errors: ['connect ECONNREFUSED 10.4.0.17:5432', 'HTTP 503 from warehouse: maintenance until 04:00 UTC'],
@@ -86,7 +86,7 @@ const KINDS: readonly Kind[] = [
     task: 'cache.warm',
     ids: ['warm-home', 'warm-categories', 'warm-search', 'warm-product-pages'],
     timers: ['*:0/10', 'every 15min', '6..22:0/5:30'],
-    summary: 'Fills the cache for the pages with the most visitors',
+    summary: 'Fills the cache for the most visited pages',
     tookMs: 900,
     fails: 1,
     errors: ['TypeError: fetch failed'],
@@ -101,7 +101,7 @@ const KINDS: readonly Kind[] = [
       '07:30 Asia/Kolkata',
       '09:00 Australia/Lord_Howe',
     ],
-    summary: 'The daily digest that this user has asked for',
+    summary: 'The daily digest that this user subscribed to',
     tookMs: 700,
     fails: 2,
     errors: ['550 5.1.1 mailbox unavailable'],
@@ -111,7 +111,7 @@ const KINDS: readonly Kind[] = [
     task: 'search.reindex',
     ids: ['reindex-products', 'reindex-articles', 'reindex-people'],
     timers: ['every 30min after finish', 'Sat 22:00'],
-    summary: 'Builds a new search index beside the one in use',
+    summary: 'Builds a new search index alongside the one in use',
     tookMs: 780_000,
     fails: 4,
     errors: ['index lock is held by reindex-products/1f3a'],
@@ -121,7 +121,7 @@ const KINDS: readonly Kind[] = [
     task: 'gdpr.erase',
     ids: ['erase-expired-accounts', 'erase-old-logs', 'erase-abandoned-carts'],
     timers: ['Mon..Fri 04:15 Europe/Berlin', 'daily'],
-    summary: 'Deletes personal data when its retention period has ended',
+    summary: 'Deletes personal data whose retention period has ended',
     tookMs: 61_000,
     fails: 0,
     errors: [],
@@ -181,14 +181,14 @@ const IMPORTS: Kind = {
   task: 'orders.import',
   ids: [],
   timers: [],
-  summary: 'Imports the orders of a marketplace from its files',
+  summary: 'Imports orders from the files of a marketplace',
   tookMs: 12_000,
   fails: 4,
   errors: ['SFTP: host key has changed', 'CSV line 4117: 12 columns expected, 11 found'],
   args: (id) => ({ marketplace: Number(id.slice(-2)), folder: '/outgoing', keep: true }),
 }
 
-/** The durations of the sample tasks: a tenth of the usual time, so that screenshots show a few running jobs. */
+/** How long the sample tasks run, in ms: a tenth of the usual time, so that screenshots show a few running jobs. */
 export const TASKS: Readonly<Record<string, number>> = Object.fromEntries(
   [...KINDS, IMPORTS].map((kind) => [kind.task, kind.tookMs / 10]),
 )
@@ -197,7 +197,7 @@ const DAY_MS = 86_400_000
 const SCHEDULES = 200
 const JOBS = 10_000
 
-/** Random numbers that are the same each time. */
+/** A generator of pseudorandom numbers from 0 to 1; the same seed always gives the same numbers. */
 function random(seed: number): () => number {
   let state = seed
   return () => {
@@ -310,7 +310,7 @@ async function history(
 }
 
 /**
- * Pauses, breaks or ends some schedules, after a scheduler has planned them all.
+ * Pauses, breaks or ends some schedules. Call this only after a scheduler has planned all of them.
  * @param made  the ids of the schedules
  */
 export async function states(database: TestDatabase, made: readonly string[]): Promise<void> {
@@ -329,7 +329,7 @@ export async function states(database: TestDatabase, made: readonly string[]): P
   await database.query("UPDATE periodic_task SET idle = 'done' WHERE id = ?", [pick(70)])
 }
 
-/** Ids like Kalends' own, which begin with the time. */
+/** A UUID that begins with the time, like the ids that Kalends creates. */
 function uuid(at: Date, next: () => number): string {
   const time = at.getTime().toString(16).padStart(12, '0')
   const hex = (length: number) => Array.from({ length }, () => Math.floor(next() * 16).toString(16)).join('')

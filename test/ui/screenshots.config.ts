@@ -1,4 +1,4 @@
-/** `npm run screenshots`: the pictures of docs/screenshots. */
+/** The configuration of `npm run screenshots`, which takes the screenshots in docs/screenshots. */
 import { defineConfig } from 'vitest/config'
 
 export default defineConfig({

@@ -1,6 +1,7 @@
 /**
- * Takes screenshots of every page in both themes and two sizes, with the sample data. Saves those that README.md and
- * docs show to docs/screenshots, as webp. If KALENDS_SCREENSHOTS names a folder, also saves all of them there, as PNG.
+ * Takes screenshots of every page in both themes and two sizes, with the sample data. Replaces docs/screenshots with
+ * those that README.md and docs show, as WebP. If KALENDS_SCREENSHOTS names a folder, instead replaces that folder with
+ * all of them, as PNG.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -85,7 +86,7 @@ test('screenshots of every page', async () => {
   }
 })
 
-/** Converts a picture to webp in the browser, which reduces it to a third of its size. */
+/** Converts a PNG to WebP in the browser, which reduces it to a third of its size. */
 async function webp({ browser }: TestBrowser, picture: Buffer): Promise<Buffer> {
   const page = await browser.newPage()
   const url = `data:image/png;base64,${picture.toString('base64')}`

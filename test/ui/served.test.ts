@@ -1,4 +1,4 @@
-/** The page is served under any base path and to everyone, with a policy that allows only its own content. */
+/** The page is served under any base path, even before sign-in, and its policy allows only content from its server. */
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { http, type HttpOptions } from '../../src/http/index.ts'
 import { Kalends } from '../../src/index.ts'
@@ -44,12 +44,12 @@ it.each(['/schedules/a/b', '/schedules//edit', '/jobs/one/two', '/calendar/x', '
   async (path) => {
     const response = await (await served())(path)
     expect(response.status).toBe(404)
-    // This page reports the error and links back.
+    // The body is the page, which reports the unknown address and links back.
     expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8')
   },
 )
 
-it('the mount point without a slash redirects to the one with a slash', async () => {
+it('the mount point without a trailing slash redirects to the URL with one', async () => {
   const get = await served({ open: 'read', basePath: '/admin/kalends/' })
   const response = await get('/admin/kalends')
   expect(response.status).toBe(308)
@@ -57,7 +57,7 @@ it('the mount point without a slash redirects to the one with a slash', async ()
   expect(new URL(location, 'http://localhost:4040/admin/kalends').pathname).toBe('/admin/kalends/')
 })
 
-it('the files of the page are compressed, and those with a hash can be cached forever', async () => {
+it('the files of the page are compressed, and those with hashed names can be cached forever', async () => {
   const get = await served({ open: 'read', basePath: 'kalends' })
   const html = await (await get('/kalends/')).text()
   const [, script] = /src="\.\/(assets\/[^"]+\.js)"/.exec(html) ?? []
@@ -68,7 +68,7 @@ it('the files of the page are compressed, and those with a hash can be cached fo
   for (const path of [`/${script}`, `/other/${script}`]) expect((await get(path)).status).toBe(404)
 })
 
-it('the API responds as usual, even to browsers', async () => {
+it('the API responds with JSON even to browsers, and other clients never get the page', async () => {
   const get = await served()
   expect((await get('/api/v1/schedules')).headers.get('content-type')).toContain('application/json')
   expect((await get('/health')).headers.get('content-type')).toContain('application/json')

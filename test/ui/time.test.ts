@@ -44,7 +44,7 @@ describe('a date field', () => {
     expect(instantOf(typedAt(at, 'Asia/Kolkata'), 'Asia/Kolkata')).toEqual(at)
   })
 
-  it('has no value while it is incomplete', () => {
+  it('has no value while it is incomplete or invalid', () => {
     for (const typed of ['', '2026-11-25T', 'garbage']) expect(instantOf(typed, 'Europe/Berlin')).toBeNull()
   })
 })
@@ -61,7 +61,7 @@ describe('a skipped or repeated time', () => {
     expect(changeNote(instantOf(typed, zone) ?? new Date(0), typed, zone)).toBe(note)
   })
 
-  it('has a note even if the instant was not typed', () => {
+  it('has a note even for its second occurrence, which cannot be typed', () => {
     const second = new Date('2026-10-25T01:30:00Z')
     const typed = typedAt(second, 'Europe/Berlin')
     expect(changeNote(second, typed, 'Europe/Berlin')).toBe(
@@ -116,7 +116,7 @@ describe('a week of the calendar', () => {
     'Asia/Kolkata',
     'Asia/Kathmandu',
     'Australia/Lord_Howe',
-  ])('in %s, a week neither leaves a gap to adjacent weeks nor overlaps with them', (zone) => {
+  ])('in %s, the days of each week directly follow those of the previous week', (zone) => {
     let week = weekOf(new Date('2025-12-31T12:00:00Z'), zone)
     for (let number = 0; number < 54; number += 1) {
       const next = weekOf(instantOf(`${week.next}T12:00`, zone) ?? new Date(0), zone)
@@ -134,7 +134,7 @@ describe('a week of the calendar', () => {
     ['Europe/Berlin', '2026-03-25T12:00', 7],
     ['Europe/Berlin', '2026-10-21T12:00', 7],
     ['Australia/Lord_Howe', '2026-10-01T12:00', 7],
-  ])('in %s, the week of %s has %i days, and its first hours are 0 to 23', (zone, typed, days) => {
+  ])('in %s, the week of %s has %i days, and its first day has the hours 0 to 23', (zone, typed, days) => {
     const { from, hours } = weekOf(instantOf(typed, zone) ?? new Date(0), zone)
     const walls = placed(hoursFrom(from, hours), zone).map(({ wall }) => wall)
     expect(new Set(walls.map(({ date }) => date)).size).toBe(days)
@@ -145,7 +145,7 @@ describe('a week of the calendar', () => {
   it.each([
     ['Europe/Berlin', '2026-10-25T00:00:00Z', ['02:00', '02:00', '03:00']],
     ['Australia/Lord_Howe', '2026-04-04T14:00:00Z', ['01:00', '01:30', '02:30']],
-  ])('in %s, both occurrences of a repeated hour share one place: from %s', (zone, from, times) => {
+  ])('in %s, from %s, both occurrences of a repeated hour share one place', (zone, from, times) => {
     const cells = placed(hoursFrom(new Date(from), 3), zone)
     expect(cells.map(({ wall }) => wall.time.slice(0, 5))).toEqual(times)
     expect(cells.map(({ half }) => half)).toEqual(['first', 'second', null])

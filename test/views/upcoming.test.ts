@@ -10,10 +10,10 @@ import { eachDatabase } from '../support/databases.ts'
 beforeEach(standingClock)
 
 eachDatabase(({ fresh }) => {
-  it('the next run is the earliest of all schedules, including those that are read last', async () => {
+  it('the earliest run comes first, even if its schedule is read last', async () => {
     const database = await fresh()
     await using kalends = await Kalends.open(database.url, { retention: false })
-    // The schedules are read in several pieces; the very last one fires first, and again at the time of the others.
+    // The schedules are read in several pieces. The last schedule runs first, and again at the same time as the others.
     const others = Array.from({ length: 1200 }, (_, index) => `('a${1000 + index}', 'noop', '*-*-* 10:00')`)
     await database.query(
       `INSERT INTO periodic_task (id, task, timer) VALUES ${others.join(', ')}, ('z', 'noop', '*-*-* 9,10:00')`,
@@ -29,11 +29,11 @@ eachDatabase(({ fresh }) => {
     await database.drop()
   })
 
-  it('the next run is found even behind thousands of inactive schedules', async () => {
+  it('the next run is found even if its schedule follows thousands of inactive ones', async () => {
     const database = await fresh()
     await using kalends = await Kalends.open(database.url, { retention: false })
-    // First active schedules among paused ones, then many paused, then many active schedules, so that the read strategy
-    // changes in between.
+    // Active and paused schedules alternate at first; many paused and then many active ones follow, so that the read
+    // strategy changes in between.
     const rows = Array.from({ length: 4500 }, (_, index) => {
       const isActive = index < 500 ? index % 2 === 0 : index >= 2500
       const hours = isActive ? 10 : 8
@@ -58,10 +58,10 @@ eachDatabase(({ fresh }) => {
     await database.drop()
   })
 
-  it('no more than 20,000 active schedules are read, and the limit is reported', async () => {
+  it('at most 20,000 active schedules are read; if there are more, `complete` is false', async () => {
     const database = await fresh()
     await using kalends = await Kalends.open(database.url, { retention: false })
-    // A paused schedule among the first keeps the pieces from ending exactly at 20,000.
+    // One of the first schedules is paused, so that no piece ends exactly at the 20,000th active schedule.
     for (let from = 0; from < 20_001; from += 5000) {
       const rows = Array.from(
         { length: Math.min(5000, 20_001 - from) },
@@ -99,7 +99,7 @@ eachDatabase(({ fresh }) => {
       const ids = Array.from({ length: 500 }, (_, index) => `s${10_000 + from + index}`)
       await insert(ids.map((id) => planned(id, '2030-06-01 10:00:00.000', '|by hand')))
     }
-    // The next run of the second schedule is set manually to a time at which its timer does not elapse.
+    // The next run of the schedule z is set manually to a time at which its timer does not elapse.
     await insert([
       planned('y', '2030-01-01 10:00:00.000'),
       planned('z', '2030-01-01 09:59:00.000', '|by hand'),
@@ -146,7 +146,7 @@ it('the reported run times are the earliest of all run times, in order', () => {
     starts: fc.option(hour, { freq: 4 }),
     ends: fc.option(hour, { freq: 4 }),
     createdAt: hour,
-    // Planned, set manually, or neither.
+    // Planned or set manually; null if neither.
     nextRunAt: fc.option(hour, { freq: 2 }),
   })
   const rows = fc

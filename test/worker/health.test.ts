@@ -1,4 +1,4 @@
-/** The health of a worker, from its own observations. */
+/** A worker's assessment of its own health. */
 import { describe, expect, test } from 'vitest'
 import { judge, unstarted } from '../../src/worker/health.ts'
 import type { HealthNote, Vitals } from '../../src/worker/health-notes.ts'
@@ -61,9 +61,12 @@ describe('it is ok', () => {
       'while log lines are being written',
       { log: { lines: 500, progress: 1, ms: 5000, dropped: 0 }, loops: [{ ...busy(100), name: 'journal' }] },
     ],
-    ['if clocks differ by less than the measurement error', { clock: { aheadMs: 2900, roundTripMs: 2000 } }],
-    ['with a wait of up to five seconds for a connection', { connectionWaitMs: 5000 }],
-    ['before the first reading of the clock', { clock: null }],
+    [
+      'if clocks differ by no more than the tolerance plus the measurement error',
+      { clock: { aheadMs: 2900, roundTripMs: 2000 } },
+    ],
+    ['while it waits up to five seconds for a connection', { connectionWaitMs: 5000 }],
+    ['before it has compared the clocks', { clock: null }],
     ['long after it stalled', { stall: { ms: 9000, until: ago(LEASE_MS + 1), agoMs: LEASE_MS + 1 } }],
     ['long after it was evicted', { sinceLeaseLostMs: LEASE_MS + 1 }],
   ])('%s', (_, changes) => {
@@ -109,7 +112,7 @@ describe('it is not ok, and says why:', () => {
   })
 })
 
-describe('it is ok, and warns: [L68]', () => {
+describe('it is ok, but warns: [L68]', () => {
   test.each<[HealthNote['code'], Partial<Vitals>, RegExp]>([
     ['lease-lost', { sinceLeaseLostMs: 1000 }, /considered it dead.* it continues as w\/1/],
     [
@@ -152,7 +155,7 @@ describe('it is ok, and warns: [L68]', () => {
     ],
     [
       'unwritten-log',
-      // The journal's loops fail, and runs continue without them.
+      // The journal's loops fail, but runs continue without them.
       {
         log: { lines: 500, progress: 2, ms: 3_600_000, dropped: 30 },
         loops: [
@@ -200,7 +203,7 @@ describe('it is ok, and warns: [L68]', () => {
 })
 
 describe('the need for a new process', () => {
-  test('a worker needs a new process if a pass takes longer than the timeouts within it allow', () => {
+  test('a worker needs a new process if a pass takes longer than both three minutes and three leases', () => {
     expect(judge({ ...well, loops: [busy(180_000)] })).toMatchObject({ ok: false, live: true })
     expect(judge({ ...well, loops: [busy(180_001)] })).toMatchObject({ ok: false, live: false })
     // A long lease allows more time.

@@ -1,4 +1,4 @@
-/** Heartbeats: which statements they send, and when. */
+/** Heartbeats, evictions and take-overs: when a worker sends which queries, and when it gives up its jobs. */
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { StoreUnavailableError } from '../../src/errors.ts'
 import { CutOff } from '../../src/worker/cut-off.ts'
@@ -13,7 +13,7 @@ import { LONELY } from './membership-options.ts'
 const LEASE_MS = 60_000
 const BEATS_PER_LEASE = 5
 const BEAT_MS = LEASE_MS / BEATS_PER_LEASE
-/** Other workers may evict a worker this long after its last heartbeat: three beats, minus the time for a check. */
+/** Other workers may evict a worker this long after its last heartbeat: three beats, less a small tolerance. */
 const DEAD_AFTER_MS = 3 * BEAT_MS * 0.99
 /** The queries of each beat. */
 const BEAT: ReadonlySet<string> = new Set(['heartbeat', 'list'])
@@ -80,7 +80,7 @@ function alone({
     await membership.beat()
     await membership.takeOver.pass()
   }
-  /** The queries during one lease, except heartbeats and the list of workers. */
+  /** Runs the worker for one lease, and returns its queries except those of each beat. */
   const oneLease = async () => {
     asked.length = 0
     for (let beats = 0; beats < BEATS_PER_LEASE; beats += 1) {
@@ -94,7 +94,7 @@ function alone({
   return { membership, beat, oneLease, repaired, asked, pass }
 }
 
-it('in each lease, there are a few heartbeats and one full sweep', async () => {
+it('in each lease, a worker sends five heartbeats and runs one full sweep', async () => {
   const { beat, oneLease, repaired } = alone()
   await beat()
   for (let leases = 1; leases <= 7; leases += 1) {
@@ -103,7 +103,7 @@ it('in each lease, there are a few heartbeats and one full sweep', async () => {
   }
 })
 
-it('while full sweeps take a long time, four of five sweeps are quick', async () => {
+it('if full sweeps are slow, only every fifth sweep is a full one', async () => {
   const { beat, oneLease } = alone({ sweepMs: 5000 })
   await beat()
   for (let round = 0; round < 3; round += 1) {
@@ -203,8 +203,8 @@ const settledAs = ({ fence: { id } }: UnsettledAttempt): SettledAttempt => ({
   promoted: null,
 })
 
-describe('the delays of a worker never make it treat other workers as lost', () => {
-  it('after a heartbeat, trusts its own id only until others may evict the worker', async () => {
+describe("a worker's own delays never make it consider other workers dead", () => {
+  it('after a heartbeat, has an id only until others may evict it', async () => {
     const { membership, pass } = alone()
     expect(membership.id()).toBeNull()
     await membership.beat()
@@ -248,7 +248,7 @@ describe('the delays of a worker never make it treat other workers as lost', () 
     pass(BEAT_MS)
     await membership.beat()
     expect(evicted()).toBe(0)
-    // Three beats after the first observation, the other worker counts as dead.
+    // Three beats after the first observation since the stall, the other worker counts as dead.
     pass(BEAT_MS)
     await membership.beat()
     expect(evicted()).toBe(1)
@@ -269,7 +269,7 @@ describe('the delays of a worker never make it treat other workers as lost', () 
     }
     for (let beats = 0; beats < 4; beats += 1) await beat()
     expect(dead).toEqual(['dead/1'])
-    // It is not reported at once, because another worker may be evicting it right now.
+    // The locked worker is not reported at once, because a third worker may be evicting it right now.
     expect(membership.vitals().lockedWorkers).toEqual([])
     await beat()
     expect(membership.vitals().lockedWorkers).toEqual(['locked/1'])
@@ -309,7 +309,7 @@ it('an eviction triggers the take-over, and no heartbeat waits for it', async ()
   expect(beats).toBe(BEATS_PER_LEASE)
 })
 
-it('an evicted worker first sends a heartbeat, which aborts the handlers of its orphaned jobs', async () => {
+it('before it settles its orphans, an evicted worker sends a heartbeat, which aborts their handlers', async () => {
   const settle = vi.fn(() => Promise.reject(new Error('too soon')))
   const orphans: UnsettledAttempt[] = []
   const { membership, beat } = alone({
@@ -332,7 +332,7 @@ describe('a worker that is cut off from the database', () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }))
   afterEach(() => void vi.useRealTimers())
 
-  /** A started worker. @param heartbeat  the response to each heartbeat, starting with the first */
+  /** Starts a worker. @param heartbeat  returns the response to a heartbeat; the first one has the number 1 */
   async function beating(
     heartbeat: (number: number) => Promise<Heartbeat>,
     { canBeCutOff = true, leaseMs = LEASE_MS } = {},
@@ -362,13 +362,13 @@ describe('a worker that is cut off from the database', () => {
     await vi.advanceTimersByTimeAsync(DEAD_AFTER_MS - 1)
     expect(cutOff).toEqual([])
     await vi.advanceTimersByTimeAsync(1)
-    // After that, it accepts no work.
+    // From then on, the worker accepts no work, so it has no id.
     expect(cutOff).toEqual([{ ms: DEAD_AFTER_MS, worker: id, id: null }])
     await vi.advanceTimersByTimeAsync(10 * LEASE_MS)
     expect(cutOff).toHaveLength(1)
   })
 
-  it('gives up its jobs while heartbeats fail', async () => {
+  it('gives up its jobs if heartbeats keep failing', async () => {
     const { cutOff } = await beating((number) =>
       number === 1
         ? Promise.resolve<Heartbeat>('written')
@@ -378,7 +378,7 @@ describe('a worker that is cut off from the database', () => {
     expect(cutOff.map(({ ms }) => ms)).toEqual([DEAD_AFTER_MS])
   })
 
-  it('counts from the time when the last heartbeat was sent, not from the response to it', async () => {
+  it('gives up its jobs in time even if the response to the last successful heartbeat was slow', async () => {
     const { cutOff } = await beating((number) => (number === 1 ? after(5000) : never()))
     await vi.advanceTimersByTimeAsync(LEASE_MS)
     expect(cutOff.map(({ ms }) => ms)).toEqual([DEAD_AFTER_MS])
@@ -386,7 +386,7 @@ describe('a worker that is cut off from the database', () => {
 
   it('keeps its jobs if at most two consecutive heartbeats fail, and never gives them up after it has stopped', async () => {
     const { membership, cutOff } = await beating((number) =>
-      // Two consecutive heartbeats fail, which a worker survives.
+      // Of every five heartbeats, two consecutive ones fail, which is too few for a cut-off.
       number % 5 < 2 ? Promise.reject(new StoreUnavailableError('away')) : after(1000),
     )
     await vi.advanceTimersByTimeAsync(10 * LEASE_MS)
@@ -396,13 +396,13 @@ describe('a worker that is cut off from the database', () => {
     expect(cutOff).toEqual([])
   })
 
-  it('after its process stalls, waits for the response to the next heartbeat', () => {
+  it('after its process stalls, gives up its jobs only if the next heartbeat gets no response', () => {
     const cutOff = (answer: boolean) => {
       const onCutOff = vi.fn()
       const watch = new CutOff({ beatMs: BEAT_MS, monotonicNow: () => performance.now(), onCutOff })
       watch.written(performance.now())
       vi.advanceTimersByTime(DEAD_AFTER_MS - 1)
-      // The heartbeat timer was as late as the timer for the cut-off.
+      // The stall has delayed the heartbeat until just before the cut-off.
       watch.sending()
       vi.advanceTimersByTime(1000)
       const before = onCutOff.mock.calls.length
@@ -416,7 +416,7 @@ describe('a worker that is cut off from the database', () => {
   })
 
   it.each([1000, 3000, LEASE_MS])(
-    'continues while its own row is locked, because the lock also prevents its eviction: lease %i',
+    'keeps its jobs while its own row is locked, because the lock also prevents its eviction: lease %i ms',
     async (leaseMs) => {
       let isCutOff = false
       const { membership, cutOff } = await beating(
@@ -440,7 +440,7 @@ describe('a worker that is cut off from the database', () => {
     },
   )
 
-  it('continues if the database is a local file', async () => {
+  it('keeps its jobs if the database is a local file, even while a heartbeat hangs', async () => {
     const { cutOff } = await beating((number) => (number === 1 ? Promise.resolve('written') : never()), {
       canBeCutOff: false,
     })

@@ -28,7 +28,7 @@ test.each<[string, JobOutcome]>([
   expect(retries.waiting(END)).toEqual([])
 })
 
-test('jobs without a schedule are not remembered, nor are more than a thousand schedules', () => {
+test('at most a thousand schedules are remembered, and no jobs without a schedule', () => {
   const retries = new Retries()
   retries.settled(settled(failed, null))
   for (let count = 0; count < 1001; count += 1) retries.settled(settled(failed, `s${count}`))

@@ -53,7 +53,7 @@ it('the first signal stops the worker and then has its default effect', async ()
   expect(exit).not.toHaveBeenCalled()
 })
 
-it('process 1, which signals do not terminate, exits by itself', async () => {
+it('process 1, which signals do not end by default, exits by itself', async () => {
   vi.spyOn(process, 'pid', 'get').mockReturnValue(1)
   const rejected = vi.fn<(error: unknown) => void>()
   process.once('unhandledRejection', rejected)
@@ -112,7 +112,7 @@ it('signals within a second count as one; a later signal ends the process at onc
   expect(() => process.emit('SIGTERM', 'SIGTERM')).toThrow('exit 143')
 })
 
-it('if the application stops the worker, the handlers are removed', () => {
+it('once the signal handlers are removed, a signal no longer stops the worker', () => {
   const { remove, stops } = stoppable()
   remove()
   process.emit('SIGTERM', 'SIGTERM')

@@ -44,7 +44,7 @@ async function started(
     declaredAtStart: store.declared,
     name: 'w',
     leaseMs: 60_000,
-    // Only the poll notices the schedule, because any other wake-up would make the worker claim first.
+    // The worker must notice the schedule by polling, because any other wake-up would make it claim first.
     pollIntervalMs: 20,
     handlers: new Map([
       ['task', { task: task('task'), handler: ({ job }) => void runs.push(job.scheduleId) }],

@@ -68,20 +68,20 @@ function watching(answers: readonly Partial<Look>[], onJobDue: (() => void) | nu
 
 const soon = { wakeAt: new Date(START.getTime() + 5) }
 
-it('when an announced time comes, it is reported without a poll; the next poll follows', async () => {
+it('at the due time that the last poll found, the watch reports the schedule first and polls afterwards', async () => {
   const { watch, told } = watching([soon, {}])
   watch.loop.start()
   await vi.advanceTimersByTimeAsync(4)
   expect(told).toEqual(['look'])
   await vi.advanceTimersByTimeAsync(1)
   expect(told).toEqual(['look', 'due'])
-  // The schedule may have been submitted by another worker.
+  // The watch polls again, because another worker may have submitted the schedule.
   await vi.advanceTimersByTimeAsync(20)
   expect(told).toEqual(['look', 'due', 'look'])
   await watch.loop.stop()
 })
 
-it('an earlier wake-up triggers a poll and drops the announcement', async () => {
+it('a wake-up before the due time triggers a poll, whose result replaces that time', async () => {
   const { watch, told } = watching([soon, {}])
   watch.loop.start()
   watch.loop.wake()
@@ -92,13 +92,13 @@ it('an earlier wake-up triggers a poll and drops the announcement', async () => 
   await watch.loop.stop()
 })
 
-it('due schedules are reported at once after a poll', async () => {
+it('a schedule that a poll finds due is reported at once', async () => {
   const { watch, told } = watching([{ wakeAt: START }])
   expect(await watch.pass()).toBeLessThan(1000)
   expect(told).toEqual(['look', 'due'])
 })
 
-it('if a poll finds another server, the watch reports it once', async () => {
+it('if a poll finds that the database server has changed, the watch reports this once', async () => {
   const { watch, told, changes } = watching([{}])
   await watch.pass()
   changes.count = 2
@@ -107,7 +107,7 @@ it('if a poll finds another server, the watch reports it once', async () => {
   expect(told).toEqual(['look', 'look', 'another server', 'look'])
 })
 
-it('after a job from another process, the watch polls every 100 ms until no such job has come for ten seconds', async () => {
+it('after a job from another process, the watch polls every 100 ms until none arrives for ten seconds', async () => {
   const { watch, told } = watching([{}, { claimable: true }, {}], () => undefined)
   watch.loop.start()
   await vi.advanceTimersByTimeAsync(POLL_MS)
