@@ -102,7 +102,7 @@ test('the exit code decides the outcome, even if a program closes its streams or
   expect((await run({ shell: 'exec <&- >&- 2>&-; exit 0', stdin })).job.state).toBe('success')
   expect((await run({ shell: 'exit 7', stdin })).job).toMatchObject({
     state: 'failed',
-    error: expect.stringContaining('exit code 7'),
+    error: expect.stringContaining('exited with code 7'),
   })
 })
 

@@ -493,14 +493,14 @@ eachDatabase(({ fresh }) => {
     expect(logged.toSorted()).toEqual(['info ', 'info out', 'warn err'])
     expect((await json('jobs', 'show', first))[0]).toMatchObject({
       state: 'failed',
-      error: expect.stringMatching(/exit code 3\nerr/),
+      error: expect.stringMatching(/exited with code 3\nerr/),
     })
     const by = expect.stringMatching(/^commands\//)
     expect((await json('jobs', 'show', first))[0]?.['attempts']).toMatchObject([
-      { attempt: 1, outcome: 'failed', worker: by, error: expect.stringMatching(/exit code 3\nerr/) },
+      { attempt: 1, outcome: 'failed', worker: by, error: expect.stringMatching(/exited with code 3\nerr/) },
     ])
     expect((await cli('jobs', 'show', first)).stdout).toMatch(
-      /\n\nATTEMPT {2}OUTCOME .*\n +1 {2}failed .* commands\/\S+ .*exit code 3/,
+      /\n\nATTEMPT {2}OUTCOME .*\n +1 {2}failed .* commands\/\S+ .*exited with code 3/,
     )
     const env = JSON.stringify({
       shell: 'read line; echo "$line $FOO"',

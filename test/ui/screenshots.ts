@@ -1,7 +1,7 @@
 /**
  * Takes screenshots of every page in both themes and two sizes, with the sample data. Replaces docs/screenshots with
- * those that README.md and docs show, as WebP. If KALENDS_SCREENSHOTS names a folder, instead replaces that folder with
- * all of them, as PNG.
+ * those that README.md and docs show, as WebP. If KALENDS_SCREENSHOTS names a folder, instead writes all of them
+ * to that folder, as PNG.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -51,7 +51,7 @@ test('screenshots of every page', async () => {
   try {
     const shots = await prepared(application, database, ids)
     const shown = OTHER === undefined ? shownPictures() : null
-    await rm(FOLDER, { recursive: true, force: true })
+    if (OTHER === undefined) await rm(FOLDER, { recursive: true, force: true })
     await mkdir(FOLDER, { recursive: true })
     for (const theme of THEMES)
       for (const [size, viewport] of Object.entries(SIZES)) {
