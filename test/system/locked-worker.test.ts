@@ -11,7 +11,7 @@ afterEach(killWorkers)
 eachDatabase(({ kind, fresh }) => {
   // A SQLite file has a single lock.
   it.skipIf(kind === 'sqlite')(
-    'while the row of a dead worker is locked for three leases, another worker continues; afterwards, it takes over the work',
+    'while the row of a dead worker is locked for three leases, another worker continues; afterwards, it evicts the dead worker and releases its job',
     async () => {
       const database = await fresh()
       const settings = {
