@@ -6,7 +6,7 @@ import { createServer, connect, type Server, type Socket } from 'node:net'
 const COM_QUERY = 3
 
 export interface ProxyOptions {
-  /** Whether to record the text of statements; true by default. Turn it off for millions of statements. */
+  /** Whether to record the text of statements; true by default. Turn it off in tests with millions of statements. */
   readonly keepsStatements?: boolean
 }
 
@@ -47,7 +47,7 @@ export class Proxy {
     return url.href
   }
 
-  /** Ends all connections and refuses new ones. */
+  /** Resets all connections, including new ones. */
   cut(): void {
     this.#state = 'cut'
     for (const pair of this.#pairs) for (const socket of pair) socket.resetAndDestroy()

@@ -15,7 +15,7 @@ afterEach(async () => {
 })
 
 eachDatabase(({ kind, fresh }) => {
-  /** Two proxies to one server: each counts as a host, and only their behaviour differs. */
+  /** Two proxies to one server, each with its own behaviour: to Kalends, they are two hosts. */
   const twoHosts = async (connections = 2) => {
     const server = await fresh()
     const [first, second] = [await Proxy.open(server.url), await Proxy.open(server.url)]

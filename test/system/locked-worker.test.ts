@@ -1,4 +1,4 @@
-/** An administrator's open transaction on a row of `worker` delays only the work of that worker. */
+/** An administrator's open transaction that locks the row of a worker delays only the work of that worker. */
 import { createConnection } from 'mysql2/promise'
 import { afterEach, expect, it } from 'vitest'
 import { eachDatabase } from '../support/databases.ts'

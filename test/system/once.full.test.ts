@@ -129,7 +129,7 @@ function nameOf(worker: WorkerProcess): string {
 
 /**
  * Half of the schedules allow overlap and make up all slots that they miss, so each of their slots must become a run.
- * The other half have the defaults, and their omitted slots must be recorded.
+ * The other half have the defaults, and their skipped slots must be recorded.
  */
 function runsEverySlot(schedule: string): boolean {
   return Number(schedule.slice(1)) % 2 === 0

@@ -252,7 +252,7 @@ eachDatabase(({ kind, fresh }) => {
       )
       const since = await clock()
       if (kind === 'sqlite') {
-        // There is a single lock for the whole file, so all schedules wait and then make up their slots.
+        // There is a single lock for the whole file, so all schedules wait and then catch up.
         await pause(2000)
       } else {
         // The lock is held until the other schedule has run for a later slot.

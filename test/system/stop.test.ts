@@ -80,7 +80,7 @@ eachDatabase(({ fresh }) => {
     await database.drop()
   })
 
-  it('a second signal that arrives later ends the process without waiting for the grace period', async () => {
+  it('a signal that arrives more than a second after the first ends the process without waiting for the grace period', async () => {
     const database = await fresh()
     const worker = await WorkerProcess.start(settings(database, 'leaving'))
     await database.query("INSERT INTO job (task) VALUES ('hold')")
@@ -138,7 +138,7 @@ eachDatabase(({ fresh }) => {
     await pause(from - Date.now())
     for (const name of ['r1', 'r2', 'r3', 'r4']) {
       const next = await start(name)
-      // The worker is stopped while it is fully occupied.
+      // The worker is stopped just after a second begins, when it is busiest.
       await pause(1000 - (Date.now() % 1000) + Math.random() * 40)
       worker.signal('SIGTERM')
       expect(await worker.ended()).toBe('SIGTERM')

@@ -143,7 +143,7 @@ eachDatabase(({ kind, fresh }) => {
       const sleeper = await WorkerProcess.start(settings(database, 'sleeper'))
       const other = await WorkerProcess.start(settings(database, 'other'))
       await allHaveLooked(database)
-      // As on a closed laptop, all workers sleep.
+      // All workers sleep, as when a laptop is closed.
       const from = sleeper.reports.length
       await sleeper.standStill(database)
       await other.standStill(database)

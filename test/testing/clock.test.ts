@@ -173,7 +173,7 @@ test('each of a hundred jobs submitted at the same time runs once, even with a c
   expect((await app.kalends.jobs.list({ state: 'success' })).total).toBe(100)
 })
 
-test('work that never stops being due is reported', async () => {
+test('`drain` rejects if there is always more work due', async () => {
   await using app = await open(() => {})
   let rounds = 0
   const endless = new TestKalends(app.kalends, { now: app.now() }, async () => {

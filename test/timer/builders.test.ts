@@ -6,7 +6,7 @@ import { at, daily, every, hourly, monthly, timer, weekly } from '../../src/time
 const FROM = new Date('2026-01-15T12:00:00Z')
 const berlin = { zone: 'Europe/Berlin' }
 
-describe('a builder returns the timer [T6]', () => {
+describe('a builder returns the text of the timer [T6]', () => {
   test.each([
     [every('5min'), 'every 5min'],
     [every(300_000), 'every 5min'],
@@ -38,7 +38,7 @@ describe('a builder returns the timer [T6]', () => {
   })
 })
 
-describe('the timer of a builder elapses', () => {
+describe('the timer from a builder elapses at the expected times', () => {
   test.each([
     ['hourly', hourly(15), ['2026-01-15T12:15Z', '2026-01-15T13:15Z']],
     ['daily', daily('03:00'), ['2026-01-16T03:00Z', '2026-01-17T03:00Z']],

@@ -2,7 +2,7 @@ import { Cron } from 'croner'
 import { describe, expect, test } from 'vitest'
 import { CronSyntaxError, timer } from '../../src/timer/index.ts'
 
-/** The expression, field, token, reason (or its beginning) and suggestion: an event, `cron! …`, or none. */
+/** The expression, field, token, reason (or its beginning) and suggestion: a calendar event, `cron! …`, or none. */
 type Row = readonly [expression: string, field: string, token: string, problem: string, offer: string | null]
 
 const STEPS = 'steps are not POSIX'
