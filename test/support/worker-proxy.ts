@@ -1,4 +1,4 @@
-/** A proxy to the database server that a test can cut off or delay while the server continues to serve others. */
+/** A proxy to the database server. A test can cut or delay its connections while the server still serves others. */
 import { once } from 'node:events'
 import { createServer, connect, type Server, type Socket } from 'node:net'
 
@@ -6,7 +6,7 @@ import { createServer, connect, type Server, type Socket } from 'node:net'
 const COM_QUERY = 3
 
 export interface ProxyOptions {
-  /** Whether to record the text of statements; true by default. Turn it off for millions of statements. */
+  /** Whether to record the text of statements; true by default. Turn it off in tests with millions of statements. */
   readonly keepsStatements?: boolean
 }
 
@@ -27,7 +27,7 @@ export class Proxy {
     this.#keepsStatements = keepsStatements
   }
 
-  /** @param url  the database URL for Kalends.open */
+  /** @param url  the database's own URL, without the proxy */
   static async open(url: string, options: ProxyOptions = {}): Promise<Proxy> {
     const server = createServer()
     const proxy = new Proxy(server, new URL(url), options)
@@ -47,7 +47,7 @@ export class Proxy {
     return url.href
   }
 
-  /** Ends all connections and refuses new ones. */
+  /** Resets all connections, including new ones. */
   cut(): void {
     this.#state = 'cut'
     for (const pair of this.#pairs) for (const socket of pair) socket.resetAndDestroy()
@@ -59,7 +59,7 @@ export class Proxy {
     for (const pair of this.#pairs) for (const socket of pair) socket.pause()
   }
 
-  /** Silently drops existing connections; new ones work. */
+  /** Existing connections go silent but stay open; new ones work. */
   strand(): void {
     this.stall()
     this.#state = 'open'
@@ -79,9 +79,7 @@ export class Proxy {
 
   /**
    * The next transaction with a matching statement is committed, but the response to its COMMIT and the connection are
-   * lost.
-   *
-   * @returns when this has happened
+   * lost. Resolves once this has happened.
    */
   async loseAnswer(statement: RegExp): Promise<void> {
     await new Promise<void>((tell) => {
@@ -137,7 +135,7 @@ export class Proxy {
     if (this.#state === 'stalled') this.stall()
   }
 
-  /** One direction of a connection, which forwards data in order with the current delay. */
+  /** One direction of a connection: forwards data in order, with the current delay. */
   #lane(): (pass: () => void) => void {
     let clearAt = 0
     return (pass) => {
@@ -150,8 +148,9 @@ export class Proxy {
 }
 
 /**
- * The driver sends one packet at a time: three bytes of length, the packet's number, and the command. On MySQL, an
- * empty list of query attributes comes before the text.
+ * The statement in a packet from the driver, or null if the packet contains another command. The driver sends one
+ * packet at a time: three bytes of length, the packet's number, the command and its text. On MySQL, an empty list of
+ * query attributes comes before the text.
  */
 function statementIn(data: Buffer): string | null {
   if (data[3] !== 0 || data[4] !== COM_QUERY) return null

@@ -3,7 +3,7 @@
  * dist/, because a child process cannot run TypeScript with Node.js 20.
  *
  * Its settings are JSON in argv[2]: see WorkerSettings in worker-process.ts. It reports events to its parent
- * (WorkerReport), and ends when its parent does.
+ * (WorkerReport), and exits when its parent exits.
  */
 import { Kalends, task } from '../../dist/index.js'
 
@@ -89,7 +89,7 @@ process.on('message', (/** @type {import('./worker-process.ts').WorkerOrder} */ 
       break
   }
 })
-// The channel must not keep the process alive: a stopped worker must end by itself.
+// The channel must not keep the process alive: a stopped worker must exit by itself.
 process.channel?.unref()
 
 await kalends.start({

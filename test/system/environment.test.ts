@@ -1,4 +1,4 @@
-/** Environment failures: each is a StoreUnavailableError, is retried, and appears in the worker's health. */
+/** Environment failures: calls throw a StoreUnavailableError, the worker retries, and its health reports them. */
 import { rename, rm, writeFile } from 'node:fs/promises'
 import type { PoolConnection } from 'mysql2/promise'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
@@ -18,7 +18,7 @@ async function own(fresh: DatabaseUnderTest['fresh']): Promise<TestDatabase> {
   return database
 }
 
-/** Waits until a loop has failed with this text, and returns the health. */
+/** Waits until the health reports a failing loop with this text, and returns that health. */
 const failing = (kalends: Kalends, text: string): Promise<Health> =>
   until(async () => {
     const health = kalends.health()
@@ -42,7 +42,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('the file of a S
     for (const part of ['', '-wal', '-shm']) await rename(`${path}.moved${part}`, path + part)
   }
 
-  it('is not used after it is moved, until it is back', async () => {
+  it('is not used after it is moved, until it is moved back', async () => {
     const { url, path } = await file()
     const store = await openStore(url)
     onTestFinished(() => store.close())
@@ -65,7 +65,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('the file of a S
   })
 
   it.each(['deleted', 'replaced'])(
-    'is not used after its -wal file is %s, until that file is back',
+    'is not used after its -wal file is %s, until the original is back',
     async (how) => {
       const { url, path } = await file()
       const store = await openStore(url)
@@ -81,7 +81,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('the file of a S
     },
   )
 
-  it('keeps nothing from a transaction during which it was moved', async () => {
+  it('is not changed by a transaction during which it is moved', async () => {
     const { url, path, query } = await file()
     const store = await openStore(url)
     await store.close()
@@ -96,7 +96,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('the file of a S
     expect(await query('SELECT COUNT(*) AS n FROM job')).toEqual([{ n: 0 }])
   })
 
-  it('a file opened by a relative path is still used after the working directory changes', async () => {
+  it('a file opened with a relative path is still used after the working directory changes', async () => {
     const { path } = await file()
     const before = process.cwd()
     onTestFinished(() => process.chdir(before))
@@ -108,7 +108,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('the file of a S
     expect((await store.scheduling.look([])).claimable).toBe(false)
   })
 
-  it('if the file is deleted, the health of the worker reports it, and calls are rejected', async () => {
+  it("if the file is deleted, the worker's health reports this, and calls are rejected", async () => {
     const { url, path } = await file()
     const kalends = await Kalends.open(url, { pollInterval: 50, lease: 30_000, retention: false })
     onTestFinished(() => kalends.stop({ grace: 0 }))
@@ -127,7 +127,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('the file of a S
 })
 
 describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('a full disk, on SQLite', () => {
-  it('is not treated as an error of the written row', async () => {
+  it('is not treated as an error in the row being written', async () => {
     const database = await SqliteDatabase.open(':memory:')
     onTestFinished(() => database.close())
     await database.run('CREATE TABLE filler (content TEXT)')
@@ -142,7 +142,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('a full disk, on
   })
 })
 
-/** Imitates a server on which statements or new connections fail. */
+/** Imitates a server that rejects statements or refuses connections. */
 function faultyServer(): {
   readonly fail: (error: object | null, statements?: RegExp) => void
   readonly refuse: (error: object | null) => void
@@ -222,7 +222,7 @@ eachDatabase(({ kind, fresh }) => {
     it.each([
       ['Got error 139 from storage engine', 1030],
       ['Duplicate entry', 1062],
-    ])('%s (%i) is not one', async (message, errno) => {
+    ])('%s (%i) is not treated as a full disk', async (message, errno) => {
       const { url } = await own(fresh)
       const { fail } = faultyServer()
       const database = new MysqlDatabase(url, 1)
@@ -249,7 +249,7 @@ eachDatabase(({ kind, fresh }) => {
   })
 
   it.skipIf(kind === 'sqlite')(
-    'a server that refuses connections is unavailable, and outcomes of runs are not lost',
+    'if the server refuses connections, calls throw a StoreUnavailableError, and no outcome of a run is lost',
     async () => {
       const { url } = await own(fresh)
       const { refuse } = faultyServer()

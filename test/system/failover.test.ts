@@ -15,7 +15,7 @@ afterEach(async () => {
 })
 
 eachDatabase(({ kind, fresh }) => {
-  /** Two proxies to one server: each counts as a host, and only their behaviour differs. */
+  /** Two proxies to one server, each with its own behaviour: to Kalends, they are two hosts. */
   const twoHosts = async (connections = 2) => {
     const server = await fresh()
     const [first, second] = [await Proxy.open(server.url), await Proxy.open(server.url)]
@@ -77,7 +77,7 @@ eachDatabase(({ kind, fresh }) => {
   })
 
   onServers(
-    'if no host works, one error names each host with its reason, and the next call tries again',
+    'if no host works, a single error says why each host failed, and the next call tries again',
     async () => {
       const { first, second, hosts, database } = await twoHosts()
       first.cut()
@@ -90,7 +90,7 @@ eachDatabase(({ kind, fresh }) => {
     },
   )
 
-  // This test is skipped on the user's own server, because others may be writing to it.
+  // This test is skipped on a server given by its URL, because others may be writing to it.
   const own = process.env['KALENDS_TEST_MARIADB_URL'] || process.env['KALENDS_TEST_MYSQL_URL']
   it.skipIf(kind === 'sqlite' || own)('a read-only server is not used, although it responds', async () => {
     const { server, hosts, database } = await twoHosts()

@@ -1,4 +1,4 @@
-/** Health during and after failures: each failure is distinguishable. */
+/** Health during and after failures: each kind of failure is reported in its own way. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { createConnection } from 'mysql2/promise'
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest'
@@ -61,16 +61,16 @@ eachDatabase(({ kind, fresh }) => {
       expect(Math.abs(health.clockAheadMs ?? Infinity)).toBeLessThan(2000)
     })
 
-    it('reports that the process stalled and was evicted in the meantime', async () => {
+    it('reports that the process stalled, and that its worker was evicted in the meantime', async () => {
       const made = await database()
       const sleeper = await WorkerProcess.start(settings(made.url))
       const other = await WorkerProcess.start({ ...settings(made.url), worker: 'other' })
       await sleeper.standStill(made)
-      // A stall must last a second to be reported. On a busy machine, an earlier stall may already have caused the
-      // eviction.
+      // A stall must last a second to be reported. Waiting for the eviction is not enough: on a busy machine, an
+      // earlier stall may have caused it.
       await Promise.all([pause(1500), other.report('workerLost', ({ worker }) => worker === sleeper.id)])
       sleeper.signal('SIGCONT')
-      // Each warning is reported for the length of a lease, but the warnings begin at different times.
+      // Each warning is reported for the length of a lease, but they begin at different times and may not overlap.
       const told = new Set<string>()
       await healthThat(sleeper, 'both are told', ({ warnings }) => {
         for (const code of codes(warnings)) told.add(code)
@@ -109,7 +109,7 @@ eachDatabase(({ kind, fresh }) => {
       return { worker: await WorkerProcess.start(settings(proxy.url)), proxy, database: made }
     }
 
-    it('reports failing loops, the lost lease, and outcomes that wait to be written', async () => {
+    it('reports failing loops, the lost lease, and outcomes that are not yet written', async () => {
       const { worker, proxy, database: made } = await behindProxy()
       await made.query("INSERT INTO job (task) VALUES ('hold')")
       await worker.report('handling')
@@ -142,7 +142,7 @@ eachDatabase(({ kind, fresh }) => {
       await wellAgain(worker)
     })
 
-    it('reports failing loops if another transaction has locked the table', async () => {
+    it('reports failing loops if another connection has locked the table', async () => {
       const made = await database()
       const worker = await WorkerProcess.start(settings(made.url))
       const admin = await createConnection({ uri: made.url })

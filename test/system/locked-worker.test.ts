@@ -1,4 +1,4 @@
-/** An administrator's open transaction on a row of `worker` delays only the work of that worker. */
+/** An administrator's open transaction that locks the row of a worker delays only the work of that worker. */
 import { createConnection } from 'mysql2/promise'
 import { afterEach, expect, it } from 'vitest'
 import { eachDatabase } from '../support/databases.ts'
@@ -11,7 +11,7 @@ afterEach(killWorkers)
 eachDatabase(({ kind, fresh }) => {
   // A SQLite file has a single lock.
   it.skipIf(kind === 'sqlite')(
-    'while the row of a dead worker is locked for three leases, another worker continues; afterwards, it takes over the work',
+    'while the row of a dead worker is locked for three leases, another worker continues; afterwards, it evicts the dead worker and releases its job',
     async () => {
       const database = await fresh()
       const settings = {

@@ -1,6 +1,6 @@
 /**
- * Each slot runs once and never early, and none is lost, under load and with dying workers. Four processes use one
- * database, one of them is killed every few seconds, and a checker examines the rows at the end.
+ * No slot is lost, decided twice or run early, under load and while workers die. Four processes use one database, one
+ * of them is killed every few seconds, and a checker examines the rows at the end.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterEach, expect, it } from 'vitest'
@@ -81,7 +81,7 @@ eachDatabase(({ kind, fresh }) => {
     console.log(
       `${kind}: ${numbers.runs} runs in ${SECONDS} s = ${(numbers.runs / SECONDS).toFixed(0)}/s; skipped ${JSON.stringify(numbers.skipped)}; ` +
         `submitted after p50 ${numbers.latenessP50} ms, p99 ${numbers.latenessP99} ms; started after p50 ${numbers.startP50} ms, p99 ${numbers.startP99} ms; ` +
-        `${kills} kills, ${lost} workers buried, ${numbers.retried} runs taken over; ${errors.length} errors ${errors
+        `${kills} kills, ${lost} workers evicted, ${numbers.retried} runs taken over; ${errors.length} errors ${errors
           .slice(0, 3)
           .map((error) => `${error.where}: ${error.message}`)
           .join('; ')}`,
@@ -95,13 +95,13 @@ eachDatabase(({ kind, fresh }) => {
     const left = rows.filter(({ schedule, state }) => runsEverySlot(schedule) && state !== 'success')
     expect(left.slice(0, 20)).toEqual([])
     expect(await ids(database, 'worker')).toEqual([])
-    // The kills hit busy workers, so the test would detect a broken take-over.
+    // Some kills must hit busy workers, or the test would not detect a broken take-over.
     if (kills > 3) expect(lost + numbers.retried).toBeGreaterThan(0)
     await database.drop()
   })
 })
 
-/** Chooses in turn: a worker that has just claimed, a worker that has just marked, and any worker. */
+/** Chooses, in turn, a worker that has just claimed a job, one that has just marked a schedule, or any worker. */
 async function chooseVictim(
   database: TestDatabase,
   workers: readonly WorkerProcess[],
@@ -129,7 +129,7 @@ function nameOf(worker: WorkerProcess): string {
 
 /**
  * Half of the schedules allow overlap and make up all slots that they miss, so each of their slots must become a run.
- * The other half have the defaults, and their omitted slots must be recorded.
+ * The other half have the defaults, and their skipped slots must be recorded.
  */
 function runsEverySlot(schedule: string): boolean {
   return Number(schedule.slice(1)) % 2 === 0
@@ -146,7 +146,7 @@ async function insertSchedules(database: TestDatabase, from: number): Promise<vo
   )
 }
 
-/** An administrator would also retry after a deadlock or a lock wait timeout. */
+/** Returns false after a deadlock or a lock wait timeout, after which an administrator would also retry. */
 async function disable(database: TestDatabase): Promise<boolean> {
   try {
     await database.query('UPDATE periodic_task SET enabled = 0')

@@ -19,13 +19,13 @@ const LEASE_MS = 4000
 const PROMOTION_MS = 60_000
 
 const program = wantedDatabases(process.env).includes('mysql')
-  ? orNotTested(inject('testRun'), 'the promotion of a MySQL replica', await findMysql(process.env))
+  ? orNotTested(inject('testRun'), 'The promotion of a MySQL replica', await findMysql(process.env))
   : null
 
 afterEach(killWorkers)
 
 describe.skipIf(program === null)('after the promotion of an asynchronous replica', () => {
-  it('slots whose writes the replica had not received are decided again, once, and nothing else is repeated', {
+  it('slots whose writes the replica had not received are decided again exactly once, and nothing else is repeated', {
     timeout: 240_000,
   }, async ({ onTestFinished }) => {
     if (program === null) return
@@ -45,12 +45,12 @@ describe.skipIf(program === null)('after the promotion of an asynchronous replic
     expectNoFault(await run.end())
     const repeated = run.repeated()
     expect(repeated.length).toBeGreaterThan(0)
-    // The replica had received all earlier attempts, except those in transit.
+    // The replica had received the writes of all earlier attempts, except those in transit.
     expectNoFault(repeated.filter(({ at }) => at < behindSince - LEASE_MS))
   })
 })
 
-/** Three workers, with schedules that fire each second. */
+/** Three workers, with schedules that fire every second. */
 class Run {
   readonly #workers: readonly WorkerProcess[]
   readonly #url: string
@@ -62,7 +62,7 @@ class Run {
     this.#from = from
   }
 
-  /** @param asked  the server from which the rows are read at the end */
+  /** @param asked  the URL from which the rows are read at the end */
   static async start(url: string, asked: string): Promise<Run> {
     await Kalends.migrate(url)
     const settings = { url, leaseMs: LEASE_MS, concurrency: 50, tasks: { tick: 'return' } } as const
@@ -79,13 +79,13 @@ class Run {
     return run
   }
 
-  /** Waits until slots later than now have run. */
+  /** Waits until slots later than now have run, on average three per schedule. */
   async moves(): Promise<void> {
     const now = Date.now()
     await this.#handled((slot) => slot > now, 3 * SCHEDULES)
   }
 
-  /** Waits until more slots have run. */
+  /** Waits until slots later than now have run, on average one per schedule. */
   async handles(): Promise<void> {
     const now = Date.now()
     await this.#handled((slot) => slot > now, SCHEDULES)
@@ -115,7 +115,7 @@ class Run {
     }).slice(0, 20)
   }
 
-  /** Slots with a repeated attempt or two jobs, with the time of the first attempt or job. */
+  /** Attempts that started twice for the same slot, in one job or in two, with the time of the first start. */
   repeated(): { readonly what: string; readonly at: number }[] {
     const first = new Map<string, { readonly what: string; readonly at: number }>()
     const twice = new Map<string, { readonly what: string; readonly at: number }>()

@@ -1,4 +1,4 @@
-/** Global server settings that Kalends cannot set for its sessions, on private servers. */
+/** Global server settings that Kalends cannot override in its sessions, tested on private servers. */
 import { execFile } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -18,11 +18,11 @@ const run = promisify(execFile)
 const tick = task('tick')
 const OPTIONS: KalendsOptions = { pollInterval: 50, retention: false }
 
-/** null if the server cannot be tested here; the last lines of the run then report this. */
+/** How to run the server; null if it cannot be tested here, which the last lines of the run's output then report. */
 async function planOf(kind: 'mariadb' | 'mysql'): Promise<PrivateServerPlan | null> {
   if (!wantedDatabases(process.env).includes(kind)) return null
   const testRun = inject('testRun')
-  const what = `Settings of the server on ${databaseNames[kind]}`
+  const what = `Support for global settings of ${databaseNames[kind]}`
   // If the global setup could not provide a server, do not try again: that could install something.
   const missing = testRun.missing.find((server) => server.kind === kind)?.missing
   if (kind === 'mariadb') {
@@ -34,8 +34,8 @@ async function planOf(kind: 'mariadb' | 'mysql'): Promise<PrivateServerPlan | nu
 }
 
 /**
- * Creates a certificate authority and a certificate. If the host is an IP address, the driver checks the certificate
- * for the name localhost.
+ * Creates a certificate authority and a server certificate. If the host is an IP address, the driver checks the
+ * certificate for the name localhost.
  */
 async function makeCertificates(folder: string): Promise<void> {
   const openssl = (...args: string[]) => run('openssl', args, { cwd: folder })
@@ -115,7 +115,7 @@ for (const kind of ['mariadb', 'mysql'] as const) {
       expect(kalends.health()).toMatchObject({ ok: true })
     }
 
-    it('lower_case_table_names = 1: tables with an uppercase prefix are migrated once and found', async () => {
+    it('lower_case_table_names = 1: tables whose prefix has uppercase letters are migrated once and found again', async () => {
       for (let time = 0; time < 2; time += 1) {
         const kalends = await Kalends.open(`${server.url}/app`, { ...OPTIONS, tablePrefix: 'App_' })
         onTestFinished(() => kalends.stop({ grace: 0 }))
@@ -143,7 +143,7 @@ for (const kind of ['mariadb', 'mysql'] as const) {
       expect(await kalends.schedules.get('held')).toMatchObject({ summary: 'x' })
     }, 120_000)
 
-    it('binlog_format = STATEMENT: open reports the remedy', async () => {
+    it('binlog_format = STATEMENT: `open` is rejected with an error that names the remedy', async () => {
       const kalends = await opened(`${server.url}/app`)
       await kalends.schedules.put('Due', { task: tick, timer: 'yearly' })
       await globally('binlog_format', "'STATEMENT'", "'ROW'")
@@ -151,7 +151,7 @@ for (const kind of ['mariadb', 'mysql'] as const) {
       await expect(opening).rejects.toThrow(/binlog_format = ROW or MIXED/)
     })
 
-    it('when max_connections is reached, calls throw a StoreUnavailableError, and work continues afterwards', async () => {
+    it('while the server is at max_connections, `open` throws a StoreUnavailableError; afterwards, it succeeds', async () => {
       await globally('max_connections', '12', '400')
       const others = await Promise.all(
         Array.from({ length: 13 }, () => createConnection(server.url).catch(() => null)),
@@ -166,7 +166,7 @@ for (const kind of ['mariadb', 'mysql'] as const) {
       await expectRun(kalends)
     })
 
-    it('TLS with a private certificate authority works in the URL and in a pool; without the authority, the connection is rejected', async () => {
+    it('TLS with a private certificate authority can be set up in the URL or in a pool; without the authority, the connection is rejected', async () => {
       await sql("CREATE USER secure@'%' IDENTIFIED BY 'secret' REQUIRE SSL")
       await sql("GRANT ALL ON app.* TO secure@'%'")
       const url = `${server.url.replace('root@', 'secure:secret@')}/app`

@@ -31,8 +31,8 @@ eachDatabase(({ kind, fresh }) => {
     let typed: Promise<unknown> = Promise.resolve()
     const admin = async (sql: string): Promise<void> => {
       if (kind === 'sqlite') {
-        // The statements run one at a time, because no other statement may run on their connection while one waits for
-        // the file.
+        // The statements run one at a time, because no other statement may run on their connection while one is waiting
+        // for the file lock.
         typed = typed.then(() => database.query(sql))
         await typed
       } else await mariadbClient(database, sql)
@@ -42,12 +42,12 @@ eachDatabase(({ kind, fresh }) => {
       (await database.query('SELECT * FROM periodic_task WHERE id = ?', [id]))[0] ?? {}
     const jobs = (id: string) =>
       database.query('SELECT * FROM job WHERE periodic_task_id = ? ORDER BY slot', [id])
-    /** The first run of a schedule for a slot after the given time, as its handler sees it. */
+    /** Waits until the worker reports a run of a schedule for a slot after the given time. */
     const runAfter = async (id: string, after: number) =>
       await worker.report('handling', (report) => report.schedule === id && (report.slot ?? 0) > after)
     /**
-     * Waits until the control schedule has run for a slot at least a second after now, so that slots due earlier have
-     * also been seen.
+     * Waits until the control schedule has run for a slot more than a second after now, so that the worker has also
+     * seen slots that were due earlier.
      */
     const aSecondHasPassed = async () => void (await runAfter('control', (await clock()) + 1000))
     const isPlanned = async (id: string) => {
@@ -63,7 +63,7 @@ eachDatabase(({ kind, fresh }) => {
         leaseMs: LEASE_MS,
         tasks: { tick: 'return', hold: 'hold' },
       })
-      // Late enough that the schedule is planned in time on a busy machine.
+      // Late enough that the schedule is planned in time even on a busy machine.
       controlFrom = Math.ceil((await clock()) / 1000 + 5) * 1000
       await admin(
         `INSERT INTO periodic_task (id, task, timer, nextrun, catch_up) VALUES ('control', 'tick', '*:*:*', '${sqlInstant(controlFrom)}', 100)`,
@@ -75,8 +75,8 @@ eachDatabase(({ kind, fresh }) => {
 
     afterAll(killWorkers)
 
-    // Each test has its own schedules, and the tests wait concurrently.
-    it.concurrent('a row with three columns is a schedule', async () => {
+    // Each of these tests has its own schedules, so they can wait concurrently.
+    it.concurrent('a row with only three columns set is a schedule', async () => {
       await admin("INSERT INTO periodic_task (id, task, timer) VALUES ('three', 'tick', '*:*:*')")
       const run = await runAfter('three', 0)
       expect(run).toMatchObject({ task: 'tick', args: {}, attempt: 1 })
@@ -161,7 +161,7 @@ eachDatabase(({ kind, fresh }) => {
       expect(await jobs('nulled')).toEqual([])
     })
 
-    it.concurrent('a row with an unreadable timer shows the error until it is edited [S8]', async () => {
+    it.concurrent('a row with an unreadable timer shows the error until the timer is edited [S8]', async () => {
       await admin("INSERT INTO periodic_task (id, task, timer) VALUES ('bad', 'tick', 'Mo..Fry 25:00')")
       await until('it is invalid', async () => (await schedule('bad'))['status'] === 'invalid')
       expect(await schedule('bad')).toMatchObject({ enabled: 1, nextrun: null, wake_at: null })
@@ -178,7 +178,7 @@ eachDatabase(({ kind, fresh }) => {
       await worker.report('settled', (report) => report.job === run.job && report.state === 'success')
     })
 
-    it.concurrent('a deleted job does not run, and a job that has run does not run again', async () => {
+    it.concurrent('a deleted job does not run, or does not run again if it has already run', async () => {
       const at = sqlInstant((await clock()) + 2000)
       await admin(
         `INSERT INTO job (id, task, run_at) VALUES ('dropped', 'tick', '${at}'), ('kept', 'tick', '${at}')`,
@@ -252,10 +252,10 @@ eachDatabase(({ kind, fresh }) => {
       )
       const since = await clock()
       if (kind === 'sqlite') {
-        // There is a single lock for the whole file, so all schedules wait and then make up their slots.
+        // There is a single lock for the whole file, so all schedules wait and then catch up.
         await pause(2000)
       } else {
-        // The lock is held until these slots have run.
+        // The lock is held until the other schedule has run for a later slot.
         await runAfter('beside', since + 3000)
         const slots = (await jobs('locked')).map((job) => instant(job['slot']) ?? 0)
         expect(Math.max(...slots)).toBeLessThanOrEqual(since + 1000)
@@ -282,7 +282,7 @@ eachDatabase(({ kind, fresh }) => {
       expect(await database.query(`SELECT id FROM job WHERE id = '${job}'`)).toEqual([])
     })
 
-    it('no edit affects another schedule, which runs every second, on time [L17]', async () => {
+    it('no edit affects the control schedule, which runs every second, on time [L17]', async () => {
       const stopped = await clock()
       await admin("UPDATE periodic_task SET enabled = 0 WHERE id = 'control'")
       await until('it has no next run', async () => (await schedule('control'))['wake_at'] === null)
@@ -302,7 +302,7 @@ eachDatabase(({ kind, fresh }) => {
   })
 })
 
-/** A transaction that an administrator has forgotten in another window. */
+/** An open transaction, as if an administrator had forgotten it in another window. */
 async function openTransaction(
   database: TestDatabase,
   sql: string,

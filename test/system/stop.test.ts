@@ -42,7 +42,7 @@ eachDatabase(({ fresh }) => {
       const other = await WorkerProcess.start(settings(database, 'staying'))
       worker.signal('SIGTERM')
 
-      // The worker claims no more jobs.
+      // The stopping worker claims no more jobs.
       await database.query("INSERT INTO job (task) VALUES ('tick'), ('tick'), ('tick')")
       await until('the other worker has run them', async () => other.told('settled').length === 3)
       await pause(LEASE_MS * 2)
@@ -62,14 +62,14 @@ eachDatabase(({ fresh }) => {
     })
   })
 
-  it('a worker still stops cleanly if several signals arrive within a second, as from npm and the terminal', async () => {
+  it('a worker still stops cleanly if several signals arrive within a second, for example from npm and the terminal', async () => {
     const database = await fresh()
     const worker = await WorkerProcess.start(settings(database, 'leaving'))
     await database.query("INSERT INTO job (task) VALUES ('hold')")
     const { job } = await worker.report('handling')
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGINT'] as const) {
       worker.signal(signal)
-      // Pending signals of the same kind are merged.
+      // Pending signals of the same kind are merged, so wait until the worker has received this one.
       await worker.health()
     }
     worker.order({ do: 'release' })
@@ -80,7 +80,7 @@ eachDatabase(({ fresh }) => {
     await database.drop()
   })
 
-  it('a second signal that arrives later ends the process without waiting for the grace period', async () => {
+  it('a signal that arrives more than a second after the first ends the process without waiting for the grace period', async () => {
     const database = await fresh()
     const worker = await WorkerProcess.start(settings(database, 'leaving'))
     await database.query("INSERT INTO job (task) VALUES ('hold')")
@@ -138,7 +138,7 @@ eachDatabase(({ fresh }) => {
     await pause(from - Date.now())
     for (const name of ['r1', 'r2', 'r3', 'r4']) {
       const next = await start(name)
-      // The worker is stopped while it is fully occupied.
+      // The worker is stopped just after a second begins, when it is busiest.
       await pause(1000 - (Date.now() % 1000) + Math.random() * 40)
       worker.signal('SIGTERM')
       expect(await worker.ended()).toBe('SIGTERM')

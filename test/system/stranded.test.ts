@@ -18,7 +18,7 @@ eachDatabase(({ kind, fresh }) => {
       const database = new MysqlDatabase(proxy.url, 1, { longestUseMs: LONGEST_USE_MS })
       await database.rows('SELECT 1')
 
-      // This applies to a transaction, whose ROLLBACK would also wait, and to a single statement.
+      // This applies both to a transaction, whose ROLLBACK would also hang, and to a single statement.
       await expect(
         database.transaction(async (sql) => {
           proxy.strand()
@@ -38,7 +38,7 @@ eachDatabase(({ kind, fresh }) => {
 
   // With the default lease of one minute, this test would exceed its time limit.
   it.skipIf(kind === 'sqlite')(
-    'after its connections have died silently, a worker works again when its lease has ended',
+    'a worker whose connections have died silently works again when its lease has ended',
     { timeout: 30_000 },
     async () => {
       const server = await fresh()

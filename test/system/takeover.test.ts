@@ -11,8 +11,8 @@ import { Proxy } from '../support/worker-proxy.ts'
 
 const LEASE_MS = 2000
 /**
- * The time that the machine may need in addition to the lease; a lost wake-up would take longer. The guarantee of the
- * lease is in seconds, so it is tested in seconds.
+ * The time that the machine may need in addition to the lease; a lost wake-up would take longer. The lease is a
+ * guarantee about time, so these tests measure time.
  */
 const SLACK_MS = 1000
 
@@ -69,7 +69,7 @@ eachDatabase(({ kind, fresh }) => {
       await database.drop()
     })
 
-    it('a killed worker loses its marks at once when a worker with its name starts', async () => {
+    it('a killed worker loses its marks at once when a worker with the same name starts', async () => {
       const database = await fresh()
       const first = await WorkerProcess.start(settings(database, 'same'))
       const now = await clock(database)
@@ -100,7 +100,7 @@ eachDatabase(({ kind, fresh }) => {
       expect(again.at - stopped).toBeLessThan(LEASE_MS + SLACK_MS)
       const [written] = await database.query(`SELECT * FROM job WHERE id = '${job}'`)
 
-      // The handler of the stopped worker ends normally as soon as the worker resumes.
+      // The handler of the stalled worker ends normally as soon as the worker resumes.
       sleeper.order({ do: 'release' })
       sleeper.signal('SIGCONT')
       await sleeper.report('leaseLost', (report) => report.worker === sleeper.id)
@@ -143,7 +143,7 @@ eachDatabase(({ kind, fresh }) => {
       const sleeper = await WorkerProcess.start(settings(database, 'sleeper'))
       const other = await WorkerProcess.start(settings(database, 'other'))
       await allHaveLooked(database)
-      // As on a closed laptop, all workers sleep.
+      // All workers sleep, as when a laptop is closed.
       const from = sleeper.reports.length
       await sleeper.standStill(database)
       await other.standStill(database)
@@ -179,7 +179,7 @@ eachDatabase(({ kind, fresh }) => {
         await database.drop()
       })
 
-      it('if the response to the write of an outcome is lost, the run is not repeated', async () => {
+      it('if the response to an outcome write is lost, the run is not repeated', async () => {
         const database = await fresh()
         const proxy = await Proxy.open(database.url)
         const worker = await WorkerProcess.start({ ...settings(database, 'w'), url: proxy.url })
@@ -199,9 +199,9 @@ eachDatabase(({ kind, fresh }) => {
       })
 
       it.each([
-        ['without a start', /INSERT INTO .*JSON_TABLE/s],
-        ['with the start of its job', /UPDATE .*SET state = 'running'/s],
-      ])('a lost response to a submission neither loses nor duplicates it: %s [L7]', async (_, statement) => {
+        ['that does not start its job', /INSERT INTO .*JSON_TABLE/s],
+        ['that also starts its job', /UPDATE .*SET state = 'running'/s],
+      ])('a lost response to a submission %s neither loses nor duplicates it [L7]', async (_, statement) => {
         const database = await fresh()
         const proxy = await Proxy.open(database.url)
         const worker = await WorkerProcess.start({ ...settings(database, 'w'), url: proxy.url })

@@ -8,7 +8,7 @@ import { eachDatabase } from '../support/databases.ts'
 const work = task('work')
 
 eachDatabase((under) => {
-  it('submitted, started and settled are published with the same data that listeners of `on` receive', async () => {
+  it('submitted, started and settled are published with the same data that listeners added with `on` receive', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const published: [string, unknown][] = []

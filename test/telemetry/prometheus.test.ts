@@ -19,7 +19,7 @@ async function samples(registry: Registry): Promise<Map<string, number>> {
 }
 
 eachDatabase((under) => {
-  it('submissions, skips and runs are counted and measured', async () => {
+  it('submissions, attempts, running jobs and health are measured until the returned function is called', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const registry = new Registry()
@@ -65,7 +65,7 @@ eachDatabase((under) => {
     expect(await registry.metrics()).toBe('\n')
     // The same metrics again, under other names.
     const endAgain = prometheus(kalends, { registry, prefix: 'app_' })
-    // The run is counted when the worker gets the response to its write; the outcome can be read before that.
+    // A run is counted once the worker knows that its outcome is written; the outcome can be read before that.
     const settled = signal(kalends, 'settled')
     await kalends.jobs.submit(good)
     await settled
@@ -74,7 +74,7 @@ eachDatabase((under) => {
     endAgain()
   })
 
-  it('skipped slots are counted, and a run that a stopping worker releases is not a failure', async () => {
+  it('skipped slots are counted, and a run that a stopping worker releases is not counted as a failure', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const registry = new Registry()

@@ -64,7 +64,7 @@ it.each([
     () => Object.defineProperty(new Error('x'), 'message', { get: unreadable }),
   ],
   [
-    'that is a proxy that throws on every access',
+    'that is a proxy and throws on every access',
     () => new Proxy({}, { get: unreadable, getPrototypeOf: unreadable }),
   ],
 ])('an error %s is rethrown unchanged, and the span of the attempt ends as failed', async (_, make) => {
@@ -122,7 +122,7 @@ eachDatabase((under) => {
     }
   })
 
-  it("a span of a run has the schedule's id and the slot; the span of a cancelled run has the cancellation as its error", async () => {
+  it("the span of a schedule's run has the schedule's id and the slot; if the run is cancelled, the span reports this as its error", async () => {
     const { open } = await scene(under)
     const { provider, spans } = recorded()
     const kalends = await open({ middleware: tracing({ provider }) })

@@ -1,4 +1,4 @@
-/** A chain of ten thousand jobs, which is slow. */
+/** An endless chain of jobs is stopped only after ten thousand rounds, so this test is slow. */
 import { expect, test } from 'vitest'
 import { task } from '../../src/index.ts'
 import { open } from '../../src/testing/index.ts'

@@ -38,7 +38,7 @@ test('nothing runs by itself; `advance` runs everything that becomes due, at its
   ])
 })
 
-test('a step can be longer than the lease', async () => {
+test('a step can take longer than the lease in real time', async () => {
   let ran = 0
   await using app = await open((kalends) => kalends.handle(step, () => void (ran += 1)))
   await app.kalends.jobs.submit(step)
@@ -71,7 +71,7 @@ test('all instants come from the virtual clock', async () => {
   expect(await schedules.get('s')).toMatchObject({ lastRunAt: hour, lastFinishedAt: hour })
 })
 
-test('all log lines of a run are stored once it has ended, even behind many lines of another run', async () => {
+test('all log lines of a run are stored once it has ended, even if many lines of another run are written first', async () => {
   const logged = gate()
   await using app = await open((kalends) => {
     kalends.handle(report, async ({ args, log }) => {
@@ -173,7 +173,7 @@ test('each of a hundred jobs submitted at the same time runs once, even with a c
   expect((await app.kalends.jobs.list({ state: 'success' })).total).toBe(100)
 })
 
-test('work that never stops being due is reported', async () => {
+test('`drain` rejects if there is always more work due', async () => {
   await using app = await open(() => {})
   let rounds = 0
   const endless = new TestKalends(app.kalends, { now: app.now() }, async () => {
@@ -236,7 +236,7 @@ function wrong(kalends: Kalends): void {
   ])
 }
 
-test('open rejects with the problems of declarations or an error from the setup', async () => {
+test('`open` rejects with the problems in the declarations, or with an error from the setup', async () => {
   const error: unknown = await open(wrong).catch((reason: unknown) => reason)
   expect(error).toBeInstanceOf(DeclarationError)
   expect(error instanceof DeclarationError && error.problems.length).toBeGreaterThanOrEqual(2)

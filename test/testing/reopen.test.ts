@@ -1,4 +1,4 @@
-/** A database that a later test application reopens: restarts, downtime and new versions on the virtual clock. */
+/** A database file that a later test application reopens: restarts and downtime on the virtual clock. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -6,7 +6,7 @@ import { at, daily, every, hourly, monthly, timer, weekly } from '../../src/time
 const FROM = new Date('2026-01-15T12:00:00Z')
 const berlin = { zone: 'Europe/Berlin' }
 
-describe('a builder returns the timer [T6]', () => {
+describe('a builder returns the text of the timer [T6]', () => {
   test.each([
     [every('5min'), 'every 5min'],
     [every(300_000), 'every 5min'],
@@ -38,13 +38,13 @@ describe('a builder returns the timer [T6]', () => {
   })
 })
 
-describe('the timer of a builder elapses', () => {
+describe('the timer from a builder elapses at the expected times', () => {
   test.each([
     ['hourly', hourly(15), ['2026-01-15T12:15Z', '2026-01-15T13:15Z']],
     ['daily', daily('03:00'), ['2026-01-16T03:00Z', '2026-01-17T03:00Z']],
     ['daily in a zone', daily('03:00', berlin), ['2026-01-16T02:00Z', '2026-01-17T02:00Z']],
     ['weekly', weekly(['mon', 'thu'], '09:00'), ['2026-01-19T09:00Z', '2026-01-22T09:00Z']],
-    // The 30th does not replace the 31st.
+    // Months without a 31st are skipped.
     [
       'on the 31st',
       monthly(31, '06:00'),
@@ -94,13 +94,13 @@ describe('the timer of a builder elapses', () => {
   })
 })
 
-/** Values that plain JavaScript may pass despite the types; parsed JSON can have any type. */
+/** A value of the wrong type, parsed from JSON, as plain JavaScript could pass it. */
 function wrong(json: string): never {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   return JSON.parse(json) as never
 }
 
-describe('an error of a builder names the invalid argument [T6]', () => {
+describe('an error from a builder names the invalid argument [T6]', () => {
   test.each<[string, string, () => string, string]>([
     ['every', 'span', () => every('5 parsecs'), 'parsecs'],
     ['every', 'span', () => every(''), 'is empty'],

@@ -16,14 +16,14 @@ function warningsOf(text: string, zone: string, after = AFTER): readonly string[
 }
 
 describe('the result for a valid timer', () => {
-  test('a valid timer has its kind, normal form, zone, description and next run times [T8]', () => {
+  test('the result for a valid timer has its kind, normal form, zone, description and next run times [T8]', () => {
     expect(valid('Mon..Fri 9:00 Europe/Berlin', { limit: 2, after: new Date('2026-03-27T00:00Z') })).toEqual({
       valid: true,
       kind: 'calendar',
       text: 'Mon..Fri *-*-* 09:00:00 Europe/Berlin',
       zone: 'Europe/Berlin',
       description: 'at 09:00, Monday to Friday (Europe/Berlin)',
-      // The clocks go forward between the two elapses.
+      // The clocks go forward between the two run times.
       elapses: [
         { at: new Date('2026-03-27T08:00:00Z'), local: 'Fri 2026-03-27 09:00:00 +01:00' },
         { at: new Date('2026-03-30T07:00:00Z'), local: 'Mon 2026-03-30 09:00:00 +02:00' },
@@ -38,11 +38,11 @@ describe('the result for a valid timer', () => {
     ['America/New_York', 'Fri 2026-03-27 09:00:00 -04:00'],
     ['Pacific/Marquesas', 'Fri 2026-03-27 09:00:00 -09:30'],
     ['UTC', 'Fri 2026-03-27 09:00:00 +00:00'],
-  ])('a valid timer has run times on the clock of %s [T8]', (zone, local) => {
+  ])('the run times of a valid timer are also in the local time of %s [T8]', (zone, local) => {
     expect(valid('2026-03-27 9:00', { zone }).elapses.map((elapse) => elapse.local)).toEqual([local])
   })
 
-  test('the check of a valid timer returns five run times, or the number that is requested', () => {
+  test('it has five run times by default, or the requested number', () => {
     expect(valid('daily').elapses).toHaveLength(5)
     expect(valid('daily', { limit: 12 }).elapses).toHaveLength(12)
     expect(valid('daily', { limit: 0 })).toMatchObject({ elapses: [], warnings: [] })
@@ -124,9 +124,9 @@ describe('the result for an invalid timer', () => {
 })
 
 /*
- * The clock changes in the 400 days after 2026-03-01. Berlin: 29 March 01:00Z, 25 October 01:00Z. New
- * York: 8 March 07:00Z, 1 November 06:00Z. Lord Howe, by half an hour: 4 April 15:00Z, 3 October 15:30Z. Casablanca,
- * for Ramadan: 22 March 02:00Z, 7 February 2027 02:00Z. São Paulo: none.
+ * Clock changes in the 400 days after 2026-03-01. Berlin: 29 March 01:00Z, 25 October 01:00Z. New York: 8 March
+ * 07:00Z, 1 November 06:00Z. Lord Howe, by half an hour: 4 April 15:00Z, 3 October 15:30Z. Casablanca, for Ramadan:
+ * 22 March 02:00Z, 7 February 2027 02:00Z. Cairo: 23 April 22:00Z, 29 October 21:00Z. São Paulo: none.
  */
 describe('a warning reports the effect of a clock change [T8]', () => {
   test.each([
@@ -151,7 +151,7 @@ describe('a warning reports the effect of a clock change [T8]', () => {
       'Sun 2026-03-29 from 02:00 to 03:00',
       'the timer does not elapse at 02:00 and 02:30 that day.',
     ],
-    // This is the only elapse of the year, so a comparison with the previous week would find nothing.
+    // This is the only run time of the year, so a comparison with the previous week would find nothing.
     [
       '*-3-29 2:30',
       'Europe/Berlin',
@@ -229,7 +229,7 @@ describe('a warning reports the effect of a clock change [T8]', () => {
       'Sun 2026-03-22 from 02:00 to 03:00',
       'the timer does not elapse at 02:30 that day.',
     ],
-    // The change is at midnight: the previous day lasts until 24:00, and Cairo's clock goes back into it.
+    // Cairo's clock changes at midnight: in autumn, it goes back from 24:00 to 23:00 of the day that is ending.
     [
       '0:30',
       'Africa/Cairo',
@@ -256,7 +256,7 @@ describe('a warning reports the effect of a clock change [T8]', () => {
     // be misleading.
     ['*-*-22 12:00', 'Europe/Berlin'],
     ['*-*-18 2:30', 'Europe/Berlin'],
-    // These timers continue regularly through both changes.
+    // These timers elapse at regular intervals through both changes.
     ['cron 0 * * * *', 'Europe/Berlin'],
     ['cron 0,15,30,45 * * * *', 'Europe/Berlin'],
     ['cron 0,30 * * * *', 'Australia/Lord_Howe'],

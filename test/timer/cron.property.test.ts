@@ -5,14 +5,14 @@ import { CronSyntaxError, timer } from '../../src/timer/index.ts'
 import { runs } from '../support/runs.ts'
 
 /*
- * Two references. The naive one checks every minute with the local time from Intl; it shares no code with the library.
+ * Two references. The naive one checks the local time of every minute, from Intl; it shares no code with the library.
  * The other one is croner, which is used only in UTC because it treats clock changes differently: it moves a skipped
  * time forward and runs a repeated one once.
  */
 
 interface Fields {
   readonly text: string
-  /** The same expression with names in any case, and with 7 for Sunday. */
+  /** The same expression with names in any case, and sometimes with 7 for Sunday. */
   readonly names: string
   /** The values for minute, hour, day, month and weekday; null for any value. */
   readonly sets: readonly (ReadonlySet<number> | null)[]
@@ -34,7 +34,7 @@ const NAMES = [
   ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'],
 ]
 
-/** An item of a list in digits and, if the field supports names, in names, with its values. */
+/** An item of a list, written with digits and, if the field supports them, with names; and its values. */
 function items(index: number, low: number, high: number, posix: boolean): fc.Arbitrary<Written> {
   const weekday = index === 4
   const value = fc.integer({ min: low, max: high })
@@ -118,7 +118,7 @@ interface Shown {
   readonly weekday: number
 }
 
-/** The local time of a zone in each minute. */
+/** The local time in a zone at each minute. */
 function shown(zone: string, from: number, to: number): Shown[] {
   const clock = new Intl.DateTimeFormat('en-GB', {
     timeZone: zone,
@@ -160,7 +160,10 @@ function has(set: ReadonlySet<number> | null, value: number): boolean {
   return set === null || set.has(value)
 }
 
-/** Days around clock changes in these zones, forward and back; on Lord Howe by half an hour. */
+/**
+ * Zones and days: clock changes forward and back, by half an hour on Lord Howe; the day that Apia skipped; and ends of
+ * February, without a change.
+ */
 const WINDOWS = [
   ['Europe/Berlin', '2026-03-29'],
   ['Europe/Berlin', '2026-10-25'],
@@ -240,7 +243,7 @@ describe('a cron timer elapses at the times of its five fields [T3]', () => {
     )
   })
 
-  test('`previous` returns the last instant in the chain of `next`', () => {
+  test('`previous` and `next` return adjacent instants of the same sequence', () => {
     fc.assert(
       fc.property(
         expressions(3),

@@ -2,7 +2,7 @@ import { Cron } from 'croner'
 import { describe, expect, test } from 'vitest'
 import { CronSyntaxError, timer } from '../../src/timer/index.ts'
 
-/** The expression, field, token, reason (or its beginning) and suggestion: an event, `cron! …`, or none. */
+/** The expression, field, token, reason (or its beginning) and suggestion: a calendar event, `cron! …`, or none. */
 type Row = readonly [expression: string, field: string, token: string, problem: string, offer: string | null]
 
 const STEPS = 'steps are not POSIX'
@@ -150,7 +150,7 @@ const rows: readonly Row[] = [
   ['*/15 9 1 * 1 Asia/Tokyo', 'minute', '*/15', STEPS, 'cron! 0,15,30,45 9 1 * 1 Asia/Tokyo'],
 ]
 
-describe('after cron!, an expression that is not POSIX is rejected with the field, the reason and an equivalent [T3]', () => {
+describe('after cron!, an expression that is not POSIX is rejected with the field, the reason and, if there is one, an equivalent [T3]', () => {
   test.each(rows)('cron! %s', (expression, field, token, problem, offer) => {
     const error = refusal(expression)
     expect(error).toMatchObject({ field, token })
@@ -168,8 +168,8 @@ describe('after cron!, an expression that is not POSIX is rejected with the fiel
 })
 
 /*
- * croner does not support H, W, L-3, backward ranges, steps as long as their field, or 24. It supports a field for
- * years only in an expression that begins with seconds.
+ * croner does not support H, L-3 or backward ranges, and supports a field for years only in an expression that begins
+ * with seconds. The pattern also excludes expressions that croner does support, such as macros.
  */
 const UNKNOWN_TO_CRONER = /^\?|[WH@]|L-3|FRIL|22-2|59-1|11-2|5-1$|FRI-MON|\*\/60|\? \*$|\* 2030$|MON-FRI \*$/
 

@@ -3,7 +3,7 @@ import { checkTimer, CronSyntaxError, timer } from '../../src/timer/index.ts'
 
 const NOON = new Date('2026-03-27T12:00Z')
 
-/** The text, the normal form, and the next two elapses after NOON, a Friday. */
+/** The text, the normal form, and the next two run times after NOON, a Friday. */
 const accepted = [
   ['*/5 * * * *', '*/5 * * * *', '2026-03-27T12:05Z', '2026-03-27T12:10Z'],
   ['*/1 */01 * * *', '* * * * *', '2026-03-27T12:01Z', '2026-03-27T12:02Z'],
@@ -131,7 +131,7 @@ test.each(refused)('cron %s is rejected [T3]', (expression, field, token, proble
   expect(expression.slice(error.column - 1).startsWith(token)).toBe(true)
 })
 
-describe('if both day fields are set and one starts with a star, the expression is rejected, because programs disagree [T3]', () => {
+describe('if both day fields are set and one starts with a star, the expression is rejected, because programs disagree about its meaning [T3]', () => {
   test.each([
     ['0 0 */2 * mon', '*/2', 'Mon *-*-1/2 0:00', 'cron 0 0 1-31/2 * 1'],
     ['0 0 13 * */2', '*/2', 'Tue,Thu,Sat,Sun *-*-13 0:00', 'cron 0 0 13 * 0-6/2'],

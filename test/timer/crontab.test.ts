@@ -30,7 +30,7 @@ describe('an expression from a crontab, as a timer', () => {
     expect(fromCrontab('0 0 13 * 5', 'Europe/Berlin')).toBe('cron 0 0 13 * 5 Europe/Berlin')
   })
 
-  test('an hourly expression gets a zone only if it needs one, because with a zone it pauses when the clocks go back', () => {
+  test('an expression that elapses in every hour gets a zone only if it needs one, because with a zone it pauses when the clocks go back', () => {
     expect(fromCrontab('*/5 * * * *', 'Europe/Berlin')).toBe('*-*-* *:00/5:00')
     expect(fromCrontab('@hourly', 'America/New_York')).toBe('*-*-* *:00:00')
     expect(fromCrontab('*/5 * * * 1-5', 'Europe/Berlin')).toBe('Mon..Fri *-*-* *:00/5:00 Europe/Berlin')
@@ -53,7 +53,7 @@ describe('an expression from a crontab, as a timer', () => {
   ])('%j is rejected', (text) => expect(() => fromCrontab(text)).toThrow(CronSyntaxError))
 
   test.each(['*/5 * * * *', '0 9-17/2 * * 1-5', '0 0 1,15 * 1', '15 10 * 2,8 0', '@monthly', '5 4 29 2 *'])(
-    '%s elapses at the times of a cron library',
+    '%s elapses at the same times as in a cron library',
     (text) => {
       const found = timer(fromCrontab(text))
       const reference = new Cron(text, { timezone: 'UTC' })

@@ -37,7 +37,7 @@ describe('a time span', () => {
   })
 
   test.each(['9'.repeat(400), `${'5s '.repeat(50_000)}x`, ' '.repeat(100_000), 'a'.repeat(100_000)])(
-    'is rejected if its text is invalid, however long the text is',
+    'is rejected if it is invalid, however long its text is',
     (text) => {
       expect(() => timeSpan(text)).toThrow(InvalidTimeSpanError)
     },
