@@ -162,7 +162,7 @@ describe('a supervised loop', () => {
       name: 'test',
       pass: async () => {
         begun.push(Date.now())
-        throw new StoreUnavailableError('Another transaction was in the way', { isLockWait: true })
+        throw new StoreUnavailableError('Blocked by another transaction', { isLockWait: true })
       },
       onError: () => {},
     })

@@ -544,7 +544,7 @@ onEachStore((under) => {
       const waits = lockWaits()
       // The statement waits only once, even if the lease is as short as the wait.
       const waiting = own.run("UPDATE periodic_task SET summary = 'x' WHERE id = 'a'")
-      await expect(waiting).rejects.toThrow('Another transaction was in the way')
+      await expect(waiting).rejects.toThrow('Blocked by another transaction')
       expect(waits()).toBe(1)
     })
 

@@ -151,7 +151,7 @@ eachDatabase(({ kind, fresh }) => {
       const health = await healthThat(worker, 'it is reported', ({ reasons }) =>
         codes(reasons).includes('failing'),
       )
-      expect(health.reasons[0]?.text).toMatch(/Another transaction was in the way/)
+      expect(health.reasons[0]?.text).toMatch(/Blocked by another transaction/)
       await admin.query('UNLOCK TABLES')
       await wellAgain(worker)
     })

@@ -167,11 +167,8 @@ describe('after cron!, an expression that is not POSIX is rejected with the fiel
   })
 })
 
-/*
- * croner does not support H, L-3 or backward ranges, and supports a field for years only in an expression that begins
- * with seconds. The pattern also excludes expressions that croner does support, such as macros.
- */
-const UNKNOWN_TO_CRONER = /^\?|[WH@]|L-3|FRIL|22-2|59-1|11-2|5-1$|FRI-MON|\*\/60|\? \*$|\* 2030$|MON-FRI \*$/
+/** Backward ranges, L-3, and a field for years in an expression without seconds. */
+const UNKNOWN_TO_CRONER = /22-2|59-1|11-2|5-1$|FRI-MON|L-3|\? \*$|MON-FRI \*$|\* 2030$/
 
 describe('the suggested equivalent elapses at the times that croner computes for the expression [T3]', () => {
   const offered = rows.filter(

@@ -197,7 +197,7 @@ export class MysqlDatabase implements Database {
         if (!isTransient(error)) throw error
         if (attempt >= most) {
           const often = attempt === 1 ? '' : ` ${attempt} times`
-          throw new StoreUnavailableError(`Another transaction was in the way${often}: ${messageOf(error)}`, {
+          throw new StoreUnavailableError(`Blocked by another transaction${often}: ${messageOf(error)}`, {
             cause: error,
             isLockWait: isLockWait(error),
           })

@@ -94,7 +94,7 @@ export async function submit(
       try {
         return await write([mark], { decide, startLimits: null, careful: true })
       } catch (error) {
-        // Another transaction was in the way, so the slot stays due.
+        // Blocked by another transaction, so the slot stays due.
         if (isContended(error)) return { ...NOTHING, locked: [mark] }
         throw error
       }
