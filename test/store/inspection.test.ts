@@ -72,6 +72,8 @@ onEachStore((under) => {
       wrong: 'every',
     }
     for (const [id, timer] of Object.entries(timers)) await planned(under, id, now, { timer })
+    // The check reads 100 schedules at a time, in the order of their ids.
+    for (let index = 0; index < 100; index += 1) await planned(under, `a${index}`, now, { timer: 'every 1s' })
     const rows = (schedule: string, more: (index: number) => Record<string, string | number | null>) =>
       Promise.all(
         Array.from({ length: 6 }, (_, index) =>

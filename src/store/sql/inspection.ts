@@ -16,8 +16,8 @@ const MAX = 10_000
 const MAX_WAITING = 100_000
 const MAX_FURTHEST = 1000
 
-/** The most recent slots are read for at most this many frequent schedules. */
-const MAX_FREQUENT = 100
+/** The most recent slots of this many frequent schedules are read at once. */
+const FREQUENT_AT_ONCE = 100
 /** A schedule is reported if at least `TOO_MANY` of its `LAST_SLOTS` most recent rows have missed slots. */
 const LAST_SLOTS = 10
 const TOO_MANY = 3
@@ -95,28 +95,24 @@ async function behind(
   now: Date,
 ): Promise<DoctorInput['behind']> {
   const { dialect, tables } = context
-  const ids = active
-    .filter((schedule) => isFrequent(schedule, now))
-    .slice(0, MAX_FREQUENT)
-    .map(({ id }) => id)
-  if (ids.length === 0) return []
   const since = toText(new Date(now.getTime() - RECENT_MS))
-  const rows = await context.rows<{ id: string; is_missed: number }>(
-    dialect.union(
-      ids.map(
-        () =>
-          `SELECT periodic_task_id AS id,
-             CASE WHEN missed > 0 AND (state <> 'skipped' OR reason = 'missed') THEN 1 ELSE 0 END AS is_missed
-           FROM ${tables.job}
-           WHERE periodic_task_id = ? AND slot >= ?
-           ORDER BY slot DESC
-           LIMIT ${integerLiteral(LAST_SLOTS)}`,
-      ),
-    ),
-    ids.flatMap((id) => [id, since]),
-  )
-  const missed = rows.filter((row) => row.is_missed === 1).map(({ id }) => id)
-  return ids.filter((id) => missed.filter((other) => other === id).length >= TOO_MANY).map((id) => ({ id }))
+  const recent = `SELECT periodic_task_id AS id,
+      CASE WHEN missed > 0 AND (state <> 'skipped' OR reason = 'missed') THEN 1 ELSE 0 END AS is_missed
+    FROM ${tables.job}
+    WHERE periodic_task_id = ? AND slot >= ?
+    ORDER BY slot DESC
+    LIMIT ${integerLiteral(LAST_SLOTS)}`
+  const ids = active.filter((schedule) => isFrequent(schedule, now)).map(({ id }) => id)
+  const missed = new Map<string, number>()
+  for (let first = 0; first < ids.length; first += FREQUENT_AT_ONCE) {
+    const some = ids.slice(first, first + FREQUENT_AT_ONCE)
+    const rows = await context.rows<{ id: string; is_missed: number }>(
+      dialect.union(some.map(() => recent)),
+      some.flatMap((id) => [id, since]),
+    )
+    for (const { id, is_missed: isMissed } of rows) missed.set(id, (missed.get(id) ?? 0) + isMissed)
+  }
+  return ids.filter((id) => (missed.get(id) ?? 0) >= TOO_MANY).map((id) => ({ id }))
 }
 
 async function waitingJobs({ rows, tables }: Context): Promise<DoctorInput['waiting']> {
