@@ -32,6 +32,7 @@ function busy({
     left: Infinity,
     leavesOut: false,
     running: 0,
+    mostRunning: 0,
     started: [] as string[],
     ends: [] as [id: string, kind: string][],
     writes: Promise.resolve(),
@@ -83,6 +84,7 @@ function busy({
       handler: async (context) => {
         state.started.push(context.job.id)
         state.running += 1
+        state.mostRunning = Math.max(state.mostRunning, state.running)
         await handler(context)
         state.running -= 1
       },
@@ -128,6 +130,7 @@ describe('while the outcomes of short runs are being written', () => {
     await settledDown(500)
     expect(state.started).toEqual(Array.from({ length: state.given }, (_, index) => `j${index + 1}`))
     expect(state.ends.every(([, kind]) => kind === 'success')).toBe(true)
+    expect(state.mostRunning).toBe(CONCURRENCY)
     await executor.stop(0)
   })
 

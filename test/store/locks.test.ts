@@ -1,5 +1,5 @@
-import { AsyncLocalStorage } from 'node:async_hooks'
 /** Interference: open transactions, deadlocks, lock waits, lost connections, and all operations at once. */
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { EventEmitter, once } from 'node:events'
 import { join } from 'node:path'
 import { createConnection, type Connection } from 'mysql2/promise'

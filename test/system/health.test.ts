@@ -101,7 +101,7 @@ eachDatabase(({ kind, fresh }) => {
   })
 
   // A connection to a SQLite file cannot be cut off.
-  describe.skipIf(kind === 'sqlite')('health while the connection to the database is broken', () => {
+  describe.skipIf(kind === 'sqlite')('health while the database cannot be used', () => {
     async function behindProxy(): Promise<{ worker: WorkerProcess; proxy: Proxy; database: TestDatabase }> {
       const made = await database()
       const proxy = await Proxy.open(made.url)
