@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { PgBoss } from 'pg-boss'
 import { countdown, queueProgram } from '../programs/queue-program.ts'
 
-/** The polling interval: a job is completed only after its handler has returned, and no event reports this. */
+/** The polling interval. A job is completed only after its handler has returned, and no event reports this. */
 const LOOK_MS = 5
 
 await queueProgram(async ({ url, concurrency }) => {

@@ -6,7 +6,7 @@ import { Sidequest } from 'sidequest'
 import { countdown, queueProgram } from '../programs/queue-program.ts'
 import { NoopJob, runs } from './sidequest-job.ts'
 
-/** The polling interval: a job is completed only after its handler has returned, and no event reports this. */
+/** The polling interval. A job is completed only after its handler has returned, and no event reports this. */
 const LOOK_MS = 20
 
 await queueProgram(async ({ url, concurrency }) => {

@@ -1,5 +1,5 @@
 /**
- * A claimed job belongs to this worker as long as the worker's heartbeat continues. Each write about a run is
+ * A claimed job belongs to this worker as long as the worker's heartbeat continues. Each write for a run is
  * fenced by id, worker, claim and state, so that an evicted worker changes nothing.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'

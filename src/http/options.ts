@@ -49,7 +49,7 @@ export interface HttpOptions {
   readonly basePath?: string | undefined
   /** The largest body in bytes; default 1,000,000. */
   readonly bodyLimit?: number | undefined
-  /** Receives an audit event for each write, refused requests and errors; default: the logger of Kalends. */
+  /** Receives an audit event for each write, and messages about refused requests and errors; default: Kalends' logger. */
   readonly logger?: Logger | undefined
   /** A registry with the metrics of `kalends/prometheus`; default: a new one, if prom-client is installed. */
   readonly metrics?: MetricsRegistry | undefined

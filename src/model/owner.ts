@@ -37,7 +37,7 @@ function encoded(name: string): string {
 }
 
 /**
- * Rejects a value for a field that the scope leaves open, because the row would then belong to another owner.
+ * Rejects a value for a field that the scope leaves open, because the row would then also belong to another owner.
  *
  * @throws ForbiddenError
  */

@@ -25,7 +25,7 @@ export type Setting = Common &
         readonly kind: 'text'
         /** Maximum number of characters. */
         readonly most: number
-        /** A name decides who runs what, so it has no surrounding blanks and no invisible characters. */
+        /** A name decides who runs what, so it has no leading or trailing spaces and no invisible characters. */
         readonly isName?: true
         readonly default?: string | null
       }

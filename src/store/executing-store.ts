@@ -185,7 +185,7 @@ export interface ExecutingStore {
    */
   postpone(refused: readonly { readonly id: string; readonly error: string }[]): Promise<void>
 
-  /** The claims, among those given, that are committed and whose jobs are in the external queue. */
+  /** Those of the given claims that are committed and whose jobs are in the external queue. */
   handedOver(worker: string, claims: readonly Fence[]): Promise<Fence[]>
 
   /**

@@ -142,7 +142,7 @@ eachDatabase(({ fresh }) => {
     ).toEqual([{ task: 'remind', n: 1 }])
   })
 
-  test('an invalid timer is reported with the column and a hint; a valid one is described with its next times', async () => {
+  test('an invalid timer is reported with the column and a hint; a valid one is described with its next run times', async () => {
     const database = await fresh()
     onTestFinished(() => database.drop())
     const anna = (await web(database)).as('anna')

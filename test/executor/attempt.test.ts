@@ -324,7 +324,7 @@ it('if a job is cancelled while its args are checked, its handler is not called'
   expect(calls).toBe(1)
 })
 
-it('an attempt whose middleware neither calls the handler nor returns ends at its timeout', async () => {
+it('an attempt ends at its timeout if its middleware neither calls the handler nor returns', async () => {
   let calls = 0
   const { executor, ends } = await running({
     jobs: [withTimeout('j', 100)],

@@ -42,7 +42,7 @@ it('runs that ended two periods ago do not count', () => {
   expect(ahead.wanted()).toBe(0)
 })
 
-it('no more jobs are wanted while more than half of the wanted number are waiting', () => {
+it('no more jobs are wanted while more than half of the maximum are waiting', () => {
   ran(10)
   ahead.add(jobs(5))
   expect(ahead.wanted()).toBe(5)

@@ -12,7 +12,7 @@ const LONGER = `${LONGEST}${WIDE}`
 const timer = 'yearly'
 
 eachDatabase((under) => {
-  it('a name can have 254 characters in the library, the API and the tables, but not more [V9]', async () => {
+  it('a name can have up to 254 characters in the library, the API and the tables [V9]', async () => {
     const { kalends, database, call } = await apiScene(under)
     const { schedules, jobs } = kalends
     const refused = (work: () => unknown) =>

@@ -318,7 +318,7 @@ test('secrets in the args are hidden in the reported error', async () => {
   expect(await app.kalends.jobs.get(id)).toMatchObject({ error: 'wrong password [redacted]' })
 })
 
-test('secrets in the args and the result are hidden in the settled event of a report', async () => {
+test('secrets in the args and the result are hidden in the settled event that follows a report', async () => {
   const redact = ['args.password', 'result.token']
   const app = await open(() => {}, { redact, externalQueue: { submit: () => {} } })
   onTestFinished(() => app[Symbol.asyncDispose]())

@@ -148,7 +148,7 @@ test('contradictory options are errors', async () => {
   await expect(schedules.update('daily', { zone: 'Europe/Berlin' })).rejects.toThrow(/^zone: .*timer/)
 })
 
-test('a put of the value from get changes nothing, or only the field that was edited', async () => {
+test('putting back what `get` returned changes nothing, or only the field that was edited', async () => {
   const kalends = await Kalends.open('sqlite::memory:', { zone: 'Asia/Tokyo' })
   onTestFinished(() => kalends.stop({ grace: 0 }))
   const { schedules } = kalends

@@ -448,7 +448,7 @@ test('tables: unapplied migrations are reported instead of the parts that are mi
   ])
 })
 
-test('tables: an engine without transactions is reported with the statement that repairs it', () => {
+test('tables: an engine without transactions is reported with the statement that changes it', () => {
   const engines = [{ table: 'a_job', engine: 'Aria' }]
   expect(schemaFindings({ pending: [], missing: [], engines, version: null })).toMatchObject([
     {

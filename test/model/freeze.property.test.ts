@@ -37,7 +37,7 @@ function frozenAt(freezes: readonly FrozenTime[], first: Date | null, heldUntil:
     (heldUntil !== null && !isKnown && slot < heldUntil)
 }
 
-test('every slot is decided once, and no slot of a freeze runs', () => {
+test('every slot is decided once, and no slot during a freeze runs', () => {
   fc.assert(
     fc.property(fc.record(absence), ({ timer, catchUp, minutes, freezes: times, held }) => {
       const row = schedule({

@@ -128,7 +128,7 @@ describe('an option that is a time span', () => {
     refused(() => spanOption('timeout', value, 7, limits), 'timeout', why)
   })
 
-  it('is rejected if it is invalid, with the error of the time span as the cause', () => {
+  it('is rejected if it is invalid, with the InvalidTimeSpanError as the cause', () => {
     expect(() => spanOption('timeout', '1 parsec', 7, limits)).toThrow(
       expect.objectContaining({ cause: expect.objectContaining({ name: 'InvalidTimeSpanError' }) }),
     )

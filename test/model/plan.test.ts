@@ -831,7 +831,7 @@ describe('a nextrun set manually', () => {
     expect(planned?.runs[0]?.slot).toEqual(new Date('2026-03-01T08:00:00.001Z'))
   })
 
-  test('a nextrun set while a job is unfinished is recorded as an overlap', () => {
+  test('a manual nextrun that is due while a job is unfinished is recorded as an overlap', () => {
     expect(shown(plan(byHand('2026-03-01T00:00Z'), at('2026-03-01T08:20Z', true)))).toEqual({
       runs: [],
       skips: ['1 overlap to 2026-03-01 08:20'],

@@ -85,7 +85,7 @@ eachDatabase((under) => {
       )
   })
 
-  it('a scope cannot write a field that it leaves open, because the row would then belong to another owner', async () => {
+  it('a scope cannot write a field that it leaves open, because the row would then also belong to another owner', async () => {
     const { open, database } = await scene(under)
     const kalends = await open()
     const shop = kalends.scope({ group: 'shop', tasks })

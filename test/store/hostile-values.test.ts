@@ -152,7 +152,7 @@ eachDatabase((under) => {
     expect(await database.query('SELECT value FROM secret')).toEqual([{ value: 'the secret' }])
   })
 
-  it('no parameter of a request becomes SQL', async () => {
+  it('no request parameter is interpreted as SQL', async () => {
     const { call, database, kalends } = await apiScene(under)
     await database.query('CREATE TABLE secret (value VARCHAR(100))')
     await database.query("INSERT INTO secret (value) VALUES ('the secret')")

@@ -130,7 +130,7 @@ onEachStore((under) => {
       ]),
     )
   })
-  it('jobs that can never start, and schedules that wait for no job, are found', async () => {
+  it('jobs that can never start, and schedules that wait for a job that does not exist, are found', async () => {
     await write(under.store).create('s', settings())
     await write(under.store).create('t', settings())
     await under.query("UPDATE periodic_task SET idle = 'awaiting-finish' WHERE id IN ('s', 't')")

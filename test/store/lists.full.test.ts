@@ -143,7 +143,7 @@ eachDatabase(({ kind, bare }) => {
       /job_state$/,
     ],
     [
-      'jobs that ended, from an instant on',
+      'jobs that ended at or after an instant',
       () =>
         jobs({
           finishedFrom: new Date('2026-03-01T10:00:00Z'),

@@ -230,7 +230,7 @@ onEachStore((under) => {
     expect(passes).toBeLessThanOrEqual(6)
   })
 
-  it('a thousand rejected jobs at the head of the queue delay no other jobs', async () => {
+  it('a thousand rejected jobs at the head of the queue do not delay other jobs', async () => {
     const { store, count, clear } = await recorded()
     await refuse('UPDATE', 'job', 'NEW.priority = 1')
     const ids = Array.from({ length: 1000 }, (_, index) => `bad${String(index).padStart(4, '0')}`)

@@ -70,7 +70,7 @@ eachDatabase(({ kind, fresh }) => {
       // earlier stall may have caused it.
       await Promise.all([pause(1500), other.report('workerLost', ({ worker }) => worker === sleeper.id)])
       sleeper.signal('SIGCONT')
-      // Each warning is reported for the length of a lease, but they begin at different times and may not overlap.
+      // Each warning is reported for the length of a lease, but the two may begin so far apart that they do not overlap.
       const told = new Set<string>()
       await healthThat(sleeper, 'both are told', ({ warnings }) => {
         for (const code of codes(warnings)) told.add(code)

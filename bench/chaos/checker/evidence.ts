@@ -110,7 +110,7 @@ function endOf(record: RunRecord): Evidence['end'] {
     : { at: phase.at, host: phase.host }
 }
 
-/** Describes a job in the text of a violation. */
+/** Describes a job for the text of a violation. */
 export function jobText({
   id,
   slot,

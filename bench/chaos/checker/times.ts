@@ -87,7 +87,7 @@ export class Times {
   }
 
   /**
-   * Whether an event at a time of the database's clock was before or after another event.
+   * Compares an instant, by the database's clock, with an event.
    *
    * @returns negative if before, positive if after, 0 if during the event, or if the order is unknown because the clock
    *   was moved

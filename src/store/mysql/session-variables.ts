@@ -104,7 +104,7 @@ export function checkTransaction(database: string | null, state: unknown, status
   if ((found.secondsOff ?? 0) >= CLOCK_OFF_SECONDS)
     throw new InvalidInputError(
       'tx',
-      `the session of the transaction sets timestamp to a time that is ${found.secondsOff} s off, so the database would store a wrong time: run SET SESSION timestamp = DEFAULT before the transaction begins`,
+      `the session of the transaction has timestamp = a value that is ${found.secondsOff} s off, so the database would store a wrong time: run SET SESSION timestamp = DEFAULT before the transaction begins`,
     )
   if (!isSafeMode(found.sql_mode)) throw unfit('sql_mode', found.sql_mode, "'STRICT_TRANS_TABLES'")
   if (found.unique_checks === 0) throw unfit('unique_checks', 0, '1')
