@@ -18,8 +18,7 @@ export function readArguments(words: readonly string[], known: readonly string[]
     options: { runs: { type: 'string' }, quick: { type: 'boolean', default: false } },
   })
   const unknown = positionals.filter((name) => !known.includes(name))
-  if (unknown.length > 0)
-    throw new Error(`Unknown suite '${unknown.join("', '")}'; known suites: ${known.join(', ')}`)
+  if (unknown.length > 0) throw new Error(`Unknown: ${unknown.join(', ')}; known suites: ${known.join(', ')}`)
   const runs = values.runs === undefined ? (values.quick ? QUICK_RUNS : RUNS) : Number(values.runs)
   if (!Number.isInteger(runs) || runs < 1 || runs > 100)
     throw new Error(`--runs must be an integer between 1 and 100, got '${values.runs}'`)

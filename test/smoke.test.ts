@@ -23,7 +23,7 @@ eachDatabase(({ fresh }) => {
     const { job } = await first.report('handling', ({ schedule }) => schedule === 'long')
 
     await first.kill()
-    // Does what another worker does after a lease without a heartbeat (docs/decisions.md#death-is-a-deleted-row).
+    // Does what another worker would do after a lease without a heartbeat (docs/decisions.md#death-is-a-deleted-row).
     await database.query('DELETE FROM worker WHERE id = ?', [first.id])
     const second = await WorkerProcess.start(settings)
     const again = await second.report('handling', (report) => report.job === job)

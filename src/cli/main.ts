@@ -19,7 +19,7 @@ for (const stream of [process.stdout, process.stderr]) {
 
 const main = await program(args)
 try {
-  // Workers handle Ctrl-C themselves, to stop cleanly; any other command ends immediately.
+  // Commands that run a worker handle Ctrl-C themselves, to stop cleanly; it ends any other command immediately.
   if (!isWorker) process.once('SIGINT', () => process.exit(EXIT.interrupted))
   await main.parseAsync(args, { from: 'user' })
 } catch (error) {

@@ -107,7 +107,7 @@ type WithoutLimit = 'job id' | 'long text' | 'json' | 'flag' | 'instant'
 export interface Types extends Readonly<Record<WithoutLimit, (column: string) => Builder>> {
   readonly text: (column: string, most: number) => Builder
   readonly whole: (column: string, most: number) => Builder
-  /** The time of the insertion. */
+  /** The time at which the row is inserted. */
   readonly now: SQL
 }
 

@@ -64,8 +64,8 @@ export class UnansweredStatements {
     const knownJobs = new Set(known.map(({ id }) => id))
     const held = await store.held(workerId)
     const unknown = held.filter(({ fence }) => !knownFences.has(fenceText(fence)))
-    // A job is not released while a handler for an earlier claim of it still runs here: its next claim could get the
-    // same number as that claim.
+    // A job is not released while a handler of one of its earlier claims is still running here, because the next claim
+    // could get the same number.
     const releasable = unknown.filter(({ fence }) => !knownJobs.has(fence.id))
     for (const attempt of releasable) settler.add(attempt)
     const heldFences = new Set(held.map(({ fence }) => fenceText(fence)))

@@ -95,7 +95,7 @@ function jobFindings(seen: DoctorInput, alive: DoctorInput['workers']): Finding[
     ...unclaimedJobs(seen, alive),
     ...findings('unreported-job', unreported, () => ({
       problem: `${counted(unreported.length, 'job has', 'jobs have')} been in an external queue for more than an hour, and ${unreported.length === 1 ? 'its outcome has' : 'their outcomes have'} not been reported`,
-      fix: 'look for them in that queue; report each outcome with `kalends.external.finish`, or cancel lost jobs with `kalends jobs cancel ID`; a job that is never reported fails at its time limit',
+      fix: 'look in that queue; report each outcome with `kalends.external.finish`, or cancel lost jobs with `kalends jobs cancel ID`; a job that is never reported fails at its time limit',
     })),
     ...findings('orphaned-job', orphans, () => ({
       problem: `${counted(orphans.length, 'job runs', 'jobs run')} on a worker that is no longer registered`,

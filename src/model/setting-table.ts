@@ -240,7 +240,7 @@ export const SETTINGS = {
     description: 'How the delay grows with each retry',
   },
   /**
-   * Whether a job that waits for a retry fails and gives way to the next slot, if the overlap policy is `skip` or
+   * Whether a job that is waiting for a retry gives way to the next slot, and fails, if the overlap policy is `skip` or
    * `queue-one`. A running handler is not stopped; default false.
    */
   yields: {
@@ -248,7 +248,7 @@ export const SETTINGS = {
     column: 'yields',
     default: false,
     description:
-      'Whether a job that waits for a retry fails and gives way to the next slot, if the overlap policy is `skip` or `queue-one`. A running handler is not stopped',
+      'Whether a job that is waiting for a retry gives way to the next slot, and fails, if the overlap policy is `skip` or `queue-one`. A running handler is not stopped',
   },
   /** What happens after a run has failed permanently; default `continue`. */
   onExhausted: {

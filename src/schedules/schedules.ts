@@ -51,7 +51,8 @@ export class Schedules {
   /**
    * Creates a schedule.
    *
-   * @throws InvalidInputError naming the field, CalendarSyntaxError when the timer is invalid
+   * @throws InvalidInputError naming the field
+   * @throws CalendarSyntaxError, CronSyntaxError or InvalidTimeSpanError when the timer is invalid
    * @throws ConflictError when the id is in use; with `ifExists: 'same'`, only if that schedule has other settings
    * @throws ForbiddenError when the scope does not include the task
    * @throws LimitError when the owner has reached its limit on schedules
@@ -243,7 +244,8 @@ export class Schedules {
    * The next elapses of the schedule's timer, strictly after `after` (default: now).
    *
    * @param options.limit  1 to 1000, default 5
-   * @throws NotFoundError, CalendarSyntaxError when the timer is invalid
+   * @throws NotFoundError
+   * @throws CalendarSyntaxError, CronSyntaxError or InvalidTimeSpanError when the timer is invalid
    */
   async elapses(
     id: string,

@@ -67,7 +67,7 @@ export interface SettingsContext extends TaskContext {
 /**
  * @param current  the timer of an existing schedule
  * @throws InvalidInputError naming the field
- * @throws CalendarSyntaxError when the timer is invalid
+ * @throws CalendarSyntaxError, CronSyntaxError or InvalidTimeSpanError when the timer is invalid
  */
 export async function newSettings(
   input: AnyScheduleInput,

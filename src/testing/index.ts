@@ -85,7 +85,7 @@ export class TestKalends {
   async drain(): Promise<void> {
     for (let round = 0; (await this.#step()).acted; round += 1) {
       if (round === MAX_ROUNDS)
-        throw new RangeError(`There is always more work due at ${this.#clock.now.toISOString()}`)
+        throw new RangeError(`More work is always due at ${this.#clock.now.toISOString()}`)
       await tick()
     }
   }

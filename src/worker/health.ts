@@ -7,7 +7,7 @@ export interface Health {
   readonly ok: boolean
   /** Whether the worker can recover without a restart. Suitable for liveness checks. */
   readonly live: boolean
-  /** The id of this worker; null while it may not take on work. */
+  /** The id of this worker; null while it must not take on work. */
   readonly worker: string | null
   readonly running: number
   /** The number of runs that have ended, but whose outcome is not written yet. */

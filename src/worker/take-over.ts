@@ -13,7 +13,7 @@ export interface TakeOverOptions {
   readonly beatsPerLease: number
   /** Milliseconds of a monotonic clock, such as performance.now(). */
   readonly monotonicNow: () => number
-  /** Null while this worker may not take on work. */
+  /** Null while this worker must not take on work. */
   readonly worker: () => string | null
   /** Called when this worker's jobs are orphans, which means that it was evicted and has not noticed yet. */
   readonly onEvicted: () => void

@@ -165,7 +165,7 @@ eachDatabase((under) => {
     await started
     const lost = signal(kalends, 'leaseLost')
     const starts = collect(kalends, 'started')
-    // Does what another worker does after a lease without a heartbeat (docs/decisions.md#death-is-a-deleted-row).
+    // Does what another worker would do after a lease without a heartbeat (docs/decisions.md#death-is-a-deleted-row).
     await database.query('DELETE FROM worker')
     await beatUntil(async () => (starts.some(({ attempt }) => attempt === 2) ? true : null))
     expect((await lost).worker).toBe(before)

@@ -68,7 +68,7 @@ describe('the promotion of due jobs', () => {
 })
 
 describe('after a claim without a response', () => {
-  /** The next claim gets no response. The jobs `claims` are running here, and the database has claims for `held`. */
+  /** The next claim gets no response. This worker runs the jobs in `claims`; by the database, it holds those in `held`. */
   async function unanswered(claims: readonly string[], held: readonly string[]) {
     fakeTimers()
     // The process is not new when the claim fails.

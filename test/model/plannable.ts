@@ -45,7 +45,7 @@ export function inserted(given: Partial<Plannable> & { readonly timer: string })
   return schedule({ plannedDefinition: null, plannedRun: null, ...given })
 }
 
-/** The row after the plan is written. */
+/** The row once the plan has been written to it. */
 export function applied(row: Plannable, written: Plan): Plannable {
   const { nextRunAt, isByHand, idle, lastSlot, lastError, frozenUntil } = written
   const planned = { plannedDefinition: row.definition, plannedRun: nextRunAt, isByHand }

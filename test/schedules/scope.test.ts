@@ -140,7 +140,7 @@ eachDatabase((under) => {
     expect((await kalends.schedules.list()).items.map(({ id }) => id)).toEqual(['anna/s', 's'])
   })
 
-  it('rows of other owners seem not to exist [U1, V3, L18]', async () => {
+  it('rows of other owners appear not to exist [U1, V3, L18]', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const anna = kalends.scope({ submitter: 'anna', tasks })

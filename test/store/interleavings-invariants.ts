@@ -211,7 +211,7 @@ export function countEnded(
 }
 
 /**
- * Violations after the remaining workers have done all work.
+ * Violations found once the remaining workers have done all the work.
  *
  * @param changed  schedules whose number of slots cannot be predicted
  */

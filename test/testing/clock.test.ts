@@ -180,7 +180,7 @@ test('`drain` rejects if there is always more work due', async () => {
     rounds += 1
     return { acted: true, next: null }
   })
-  await expect(endless.drain()).rejects.toThrow('There is always more work due at 2026-01-01T00:00:00.000Z')
+  await expect(endless.drain()).rejects.toThrow('More work is always due at 2026-01-01T00:00:00.000Z')
   expect(rounds).toBeGreaterThan(1000)
 })
 

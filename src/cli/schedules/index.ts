@@ -63,7 +63,7 @@ function resumeCommand(): AnyCommand {
     new Command('resume')
       .summary('resume paused schedules')
       .description(
-        'Resumes paused schedules: they are planned from now on. Slots during the pause do not count as missed.',
+        'Resumes paused schedules: they are planned from now. Slots during the pause do not count as missed.',
       ),
     (schedules, id) => schedules.resume(id),
     ({ status, nextRunAt }) => `${status}${nextRunAt === null ? '' : `, next at ${when(nextRunAt)}`}`,
@@ -75,7 +75,7 @@ function resetCommand(): AnyCommand {
     new Command('reset')
       .summary('reactivate schedules that are done or dead')
       .description(
-        'Reactivates schedules that are done or dead: their counters start again from 0, and they are planned from now on.',
+        'Reactivates schedules that are done or dead: their counters start again from 0, and they are planned from now.',
       ),
     (schedules, id) => schedules.reset(id),
     ({ status }) => status,

@@ -705,7 +705,7 @@ export interface components {
             retries?: (number | "unlimited") | null;
             retryDelay?: (number | string) | null;
             retryBackoff?: ("exponential" | "fixed") | null;
-            /** @description Whether a job that waits for a retry fails and gives way to the next slot, if the overlap policy is `skip` or `queue-one`. A running handler is not stopped; default false */
+            /** @description Whether a job that is waiting for a retry gives way to the next slot, and fails, if the overlap policy is `skip` or `queue-one`. A running handler is not stopped; default false */
             yields?: boolean;
             /**
              * @description What happens after a run has failed permanently; default `continue`
@@ -757,7 +757,7 @@ export interface components {
             retries?: (number | "unlimited") | null;
             retryDelay?: (number | string) | null;
             retryBackoff?: ("exponential" | "fixed") | null;
-            /** @description Whether a job that waits for a retry fails and gives way to the next slot, if the overlap policy is `skip` or `queue-one`. A running handler is not stopped; default false */
+            /** @description Whether a job that is waiting for a retry gives way to the next slot, and fails, if the overlap policy is `skip` or `queue-one`. A running handler is not stopped; default false */
             yields?: boolean;
             /**
              * @description What happens after a run has failed permanently; default `continue`
@@ -849,7 +849,7 @@ export interface components {
             retries?: (number | "unlimited") | null;
             retryDelay?: (number | string) | null;
             retryBackoff?: ("exponential" | "fixed") | null;
-            /** @description Whether a job that waits for a retry fails and gives way to the next slot, if the overlap policy is `skip` or `queue-one`. A running handler is not stopped; default false */
+            /** @description Whether a job that is waiting for a retry gives way to the next slot, and fails, if the overlap policy is `skip` or `queue-one`. A running handler is not stopped; default false */
             yields?: boolean;
             /**
              * @description What happens after a run has failed permanently; default `continue`
@@ -903,7 +903,7 @@ export interface components {
             retries?: (number | "unlimited") | null;
             retryDelay?: (number | string) | null;
             retryBackoff?: ("exponential" | "fixed") | null;
-            /** @description Whether a job that waits for a retry fails and gives way to the next slot, if the overlap policy is `skip` or `queue-one`. A running handler is not stopped; default false */
+            /** @description Whether a job that is waiting for a retry gives way to the next slot, and fails, if the overlap policy is `skip` or `queue-one`. A running handler is not stopped; default false */
             yields?: boolean;
             /**
              * @description What happens after a run has failed permanently; default `continue`

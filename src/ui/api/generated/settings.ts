@@ -17,7 +17,7 @@ export const FIELDS = [
   {"name":"retries","kind":"whole","label":"Retries","help":"Number of attempts after the first, or `unlimited`","otherwise":"as set for the task","default":null},
   {"name":"retryDelay","kind":"span","label":"Retry delay","help":"Time before the first retry","otherwise":"as set for the task","default":null},
   {"name":"retryBackoff","kind":"choice","label":"Retry backoff","help":"How the delay grows with each retry","otherwise":"as set for the task","default":null,"values":{"exponential":"double it, up to ten times the first","fixed":"keep it the same"}},
-  {"name":"yields","kind":"flag","label":"Yields","help":"Whether a job that waits for a retry fails and gives way to the next slot, if the overlap policy is `skip` or `queue-one`. A running handler is not stopped","default":false,"values":{"false":"no","true":"yes"}},
+  {"name":"yields","kind":"flag","label":"Yields","help":"Whether a job that is waiting for a retry gives way to the next slot, and fails, if the overlap policy is `skip` or `queue-one`. A running handler is not stopped","default":false,"values":{"false":"no","true":"yes"}},
   {"name":"onExhausted","kind":"choice","label":"On exhausted","help":"What happens after a run has failed permanently","default":"continue","values":{"continue":"continue with the next slot","stop":"stop the schedule until it is reset"}},
   {"name":"afterDone","kind":"choice","label":"After done","help":"What happens to a finished schedule once its jobs are pruned","default":"keep","values":{"keep":"keep it","delete":"delete it, unless code declares it"}},
   {"name":"priority","kind":"whole","label":"Priority","help":"Jobs with a higher priority run first","default":0},
