@@ -638,7 +638,7 @@ describe('after the clock was ahead', () => {
     expect(planned?.lastSlot).toEqual(new Date('2026-03-01T09:00Z'))
   })
 
-  test('a schedule created while the clock was ahead loses no slot of its `every` timer around its creation time', () => {
+  test('a schedule created while the clock was ahead loses no slot of its `every` timer near its creation time', () => {
     for (const [span, between] of [
       ['10s', 10_000],
       ['1h', 3_600_000],

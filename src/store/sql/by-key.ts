@@ -151,7 +151,7 @@ export function batchTable<Of extends Columns>(
   }
 }
 
-/** @param assignments  expressions by column; `t` is the row, `b` is the batch */
+/** @param assignments  expressions by column; `t` is the row, and `b` is the batch */
 export async function updateFromBatch<Of extends Columns>(
   context: Context,
   table: string,

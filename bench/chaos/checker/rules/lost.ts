@@ -123,7 +123,7 @@ class Stretch {
     if (begin.kind === 'by hand') {
       this.#tell(
         'lost',
-        `nextrun was manually set to ${instantText(begin.slot)}, to be planned between ${instantText(window.low)} and ${instantText(window.high)}, but the first decided slot is ${pieceText(piece)}`,
+        `nextrun was manually set to ${instantText(begin.slot)} and must have been planned between ${instantText(window.low)} and ${instantText(window.high)}, but the first decided slot is ${pieceText(piece)}`,
         piece.slot,
       )
       return
