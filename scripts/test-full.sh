@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # `npm run test:full`: runs every test at full length on every database, and the version-dependent tests on every
 # supported version of Node.js. Takes up to an hour. Continues after a failure, so that one run shows all failures. The
-# last lines repeat the figures.
+# last lines repeat the results of each part.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 output=$(mktemp)

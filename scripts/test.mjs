@@ -1,8 +1,8 @@
 /**
  * Runs the tests: `node scripts/test.mjs [vitest filters and options]`.
  *
- * A file that fails is run once more, alone, after all the others. If it then passes, the run is green and names the
- * file as flaky; more than two such files make it red. Some failures cannot be flaky and make the run red at once: an
+ * A file that fails is run once more, alone, after all the others. If it then passes, it is reported as flaky and does
+ * not make the run red; more than two such files do. Some failures cannot be flaky and make the run red at once: an
  * error outside a test file, a crashed vitest worker, a failed set-up, and a broken guarantee, such as a lost,
  * duplicated or early run (OccurrenceFault in test/support/fault.ts).
  *

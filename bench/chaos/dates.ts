@@ -13,7 +13,7 @@ export function textOf(ms: number): string {
   return new Date(ms).toISOString().replace('T', ' ').slice(0, 23)
 }
 
-/** The current time of the database's clock, in Unix ms. */
+/** The current time by the database's clock, in Unix ms. */
 export async function databaseNow({ kind }: Pick<Target, 'kind'>, query: Target['query']): Promise<number> {
   const now = kind === 'sqlite' ? "strftime('%Y-%m-%d %H:%M:%f', 'now')" : 'UTC_TIMESTAMP(3)'
   const [row]: RowText[] = await query(`SELECT ${now} AS now`)

@@ -1,5 +1,5 @@
-// The bundle contains everything except the SQLite driver, which is a native addon. The package is removed at the end,
-// to prove that the bundle does not need it.
+// The bundle contains everything except the SQLite driver, which is a native addon. The package `kalends` is removed
+// at the end, to prove that the bundle does not need it.
 import { build } from 'esbuild'
 import { rm } from 'node:fs/promises'
 

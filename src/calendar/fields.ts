@@ -16,7 +16,7 @@ export class FieldSet {
     })
   }
 
-  /** The value nearest to `x` in a direction, or NONE. Calculated: a list of seconds may have millions of values. */
+  /** The value nearest to `x` in a direction, or NONE. Calculated, as a list of seconds may have millions of values. */
   nearest(x: number, direction: Direction): number {
     let nearest = NONE
     for (const { start, last, step } of this.#items) {

@@ -47,7 +47,7 @@ const schema = z
       shellPath: text.exactOptional(),
       /**
        * The environment of the program, in addition to PATH, HOME, SHELL, LOGNAME and USER. This is not a
-       * record schema, because its errors would contain the names of the variables.
+       * record schema, whose errors would contain the names of the variables.
        */
       env: z
         .custom<Record<string, string>>(isEnvironment, 'must be an object of strings without NUL')
@@ -75,7 +75,7 @@ export const commandTask: Task<CommandArgs, CommandArgs> = task(COMMAND_TASK, {
   retries: 0,
 })
 
-/** @param user  the user of every command; null means the worker's user, or the job's user if the worker is root */
+/** @param user  runs every command; null means the worker's user, or the one that a job names if the worker is root */
 export async function runCommand(
   { args, signal, log }: HandlerContext<CommandArgs>,
   user: CommandUser | null,

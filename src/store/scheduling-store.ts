@@ -46,11 +46,11 @@ export interface SubmitResult {
   readonly submissions: readonly Submission[]
   /** The submitted jobs that this worker has already started. */
   readonly started: readonly ClaimedJob[]
-  /** Schedules that are still marked, because another transaction has locked the row; submit them again. */
+  /** Schedules that are still marked, because other transactions have locked rows that they need; submit them again. */
   readonly locked: readonly Mark[]
   /** Schedules that are not planned yet, because other schedules filled the transaction; submit them next. */
   readonly left: readonly Mark[]
-  /** Schedules that cannot be planned, or that the database rejects. They keep their mark as a back-off. */
+  /** Schedules that cannot be planned, or that the database rejects. They keep their marks as a back-off. */
   readonly refused: readonly Refusal<Mark>[]
 }
 
@@ -110,7 +110,7 @@ export interface SchedulingStore {
     onRefused?: OnRefused,
   ): Promise<Mark[]>
 
-  /** How many schedules are currently left out, because the database rejected their marks. */
+  /** How many schedules are currently left out because the database rejected their marks. */
   leftOut(): number
 
   /**
@@ -132,8 +132,8 @@ export interface SchedulingStore {
   clearStaleMarks(worker: string, leaseMs: number): Promise<number>
 
   /**
-   * Ends stale marks, reports whether there are orphans, and repairs rows after manual edits and crashes. If there is
-   * nothing to do, this takes one statement.
+   * Ends stale marks and reports whether there are orphans; with `everything`, also repairs rows after manual edits and
+   * crashes. If there is nothing to do, this takes one statement.
    */
   sweep(worker: string, leaseMs: number, extent: SweepExtent): Promise<Swept>
 

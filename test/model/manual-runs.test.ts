@@ -31,7 +31,7 @@ describe('a manual run', () => {
     expect(runNow(schedule({ lastSlot: new Date('2098-01-01') }), NOW).slot).toEqual(NOW)
   })
 
-  it('has a higher number than all ended, open and counted runs', () => {
+  it('has a higher number than all ended, open and counted runs, up to the largest safe integer', () => {
     expect(runNow(schedule(), NOW).run).toBe(4)
     expect(runNow(schedule({ overlap: 'allow', open: OPEN }), NOW).run).toBe(6)
     expect(runNow(schedule({ latestRun: 9 }), NOW).run).toBe(10)
@@ -116,6 +116,6 @@ it.each([
   },
 )
 
-it('by default, a new schedule waits for its timer, whatever the time', () => {
+it('with firstRun next, which is the default, a new schedule waits for its timer', () => {
   expect(dueAtOnce('next', { ...DEFAULT_SETTINGS, task: 'task', timer: 'minutely' })).toBeNull()
 })

@@ -72,7 +72,7 @@ describe('the id of any other job', () => {
   })
 })
 
-describe('an id with the format of an occurrence', () => {
+describe('an id in the format of an occurrence id', () => {
   const id = occurrenceId('report', SLOT)
 
   test('is recognised in uppercase and lowercase, because some databases ignore case', () => {
@@ -97,7 +97,7 @@ describe('an id with the format of an occurrence', () => {
       expect(isOccurrenceId(`019d2e4e-a87b-8ff7-${variant}909-74f1365d34a0`)).toBe(false)
   })
 
-  test('has hyphens and hexadecimal digits only at their positions', () => {
+  test('has hyphens and hexadecimal digits at fixed positions', () => {
     for (let at = 0; at < id.length; at += 1)
       for (const character of ['g', '-', ''])
         if (character !== id[at]) {
@@ -107,7 +107,7 @@ describe('an id with the format of an occurrence', () => {
   })
 })
 
-test('a slot before 1970 also has its own id', () => {
+test('a slot before 1970 also has a valid id, which begins with the time 0', () => {
   const before = occurrenceId('report', new Date(-1))
   expect(before).toMatch(UUID_V8)
   expect(millisOf(before)).toBe(0)

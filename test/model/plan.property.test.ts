@@ -55,8 +55,8 @@ const life: fc.Arbitrary<Life> = fc
     catchUp: fc.constantFrom(0, 1, 2, 5, 1000),
     start,
     steps: fc.array(
-      // `exactly`: plan exactly on the minute. In a repeated hour, now can then have the same local time as an
-      // earlier slot.
+      // `exactly`: plan exactly on the minute. In a repeated hour, the current time can then have the same local time
+      // as an earlier slot.
       fc.record({ absence, active: fc.boolean(), exactly: fc.boolean() }),
       { minLength: 1, maxLength: 12 },
     ),
@@ -323,7 +323,7 @@ describe('for any row, clock and previous run', () => {
     )
   })
 
-  test('a last slot decided while the clock was ahead is replaced by the newest slot that is not after now [L68]', () => {
+  test('a last slot decided while the clock was ahead becomes the newest past slot, or the current time [L68]', () => {
     fc.assert(
       fc.property(anyRow, start, (given, now) => {
         const row = { ...given, nextRunAt: null }

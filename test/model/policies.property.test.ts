@@ -74,8 +74,8 @@ interface Step {
   /** The time before this step, in periods of the timer. */
   readonly absence: number
   /**
-   * Whether to plan exactly on the minute. In a repeated hour, now can then have the same local time as an earlier
-   * slot.
+   * Whether to plan exactly on the minute. In a repeated hour, the current time can then have the same local time as an
+   * earlier slot.
    */
   readonly exactly: boolean
   readonly end: 'success' | 'failed' | 'cancelled' | null
@@ -375,7 +375,8 @@ describe('with any policies', () => {
             nextRunAt: new Date(nextRunAt),
             plannedRun: new Date(nextRunAt),
           }
-          // After max_runs is lowered, there can be too many jobs: existing jobs stay, but none is added.
+          // After max_runs is lowered, there can be too many jobs: they stay unless they are replaced, and no job is
+          // added beyond the limit.
           const isTooMany = row.maxRuns !== null && successes + jobs.length > row.maxRuns
           const planned = required(plan(row, at(new Date(now), openOf({ jobs }))))
           if (!isTooMany) expectSound({ row, jobs }, planned, now)

@@ -26,7 +26,7 @@ describe('the groups of settings', () => {
     ])
   })
 
-  it('tasks, schedules and jobs can each have a policy', () => {
+  it('a policy consists of the timeout and the retry settings', () => {
     expect(POLICY_NAMES).toEqual(['timeout', 'retries', 'retryDelay', 'retryBackoff'])
     expect(SETTING_NAMES.filter(isPolicy)).toEqual(POLICY_NAMES)
   })
@@ -50,7 +50,7 @@ test('the defaults of the given settings are returned', () => {
   expect(defaultsOf(['catchUp', 'jitter', 'starts'])).toEqual({ catchUp: 1, jitter: 0, starts: null })
 })
 
-test('only a setting whose default is null can be without a value', () => {
+test('only a setting whose default is null can be null', () => {
   expect(isNullable(settingOf('starts'))).toBe(true)
   expect(isNullable(settingOf('jitter'))).toBe(false)
   expect(isNullable(settingOf('task'))).toBe(false)

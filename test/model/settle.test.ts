@@ -63,7 +63,7 @@ describe('retries', () => {
     })
   })
 
-  test.each([1, 4])('a timeout is retried like an error: attempt %i', (attempt) => {
+  test.each([1, 4])('a timeout is handled like an error: attempt %i', (attempt) => {
     const error: AttemptEnd = { kind: 'error', error: 'too long', permanent: false }
     expect(settle(timeout, attempt, DEFAULT_POLICY, false)).toEqual(
       settle(error, attempt, DEFAULT_POLICY, false),
@@ -131,7 +131,7 @@ describe('a job whose retry yields', () => {
     })
   })
 
-  test('ends as usual if there is no retry', () => {
+  test('is settled as usual if there is no retry', () => {
     expect(settle(failure, 4, DEFAULT_POLICY, false, null, true)).toMatchObject({ reason: 'exhausted' })
     expect(settle(released, 1, DEFAULT_POLICY, false, null, true)).toMatchObject({ state: 'waiting' })
     expect(settle(failure, 1, DEFAULT_POLICY, true, null, true)).toMatchObject({ state: 'cancelled' })

@@ -42,7 +42,7 @@ describe('a task', () => {
     expect(policy).toEqual({ timeout: 5_400_000, retries: 0, retryDelay: 1500, retryBackoff: 'fixed' })
   })
 
-  test('has a concurrency of at least one, if limited', () => {
+  test('has an integer concurrency between 1 and 10,000, if limited', () => {
     expect(task('cleanup', { concurrency: 1 }).concurrency).toBe(1)
     for (const concurrency of [0, 1.5, 10_001])
       expect(() => task('cleanup', { concurrency })).toThrow(
@@ -90,7 +90,7 @@ describe('args', () => {
     expect(await storedArgs(task('cleanup'), undefined)).toBe('{}')
   })
 
-  test('are rejected with an error that lists every issue with its path', async () => {
+  test('are rejected if they do not match the schema, with an error that lists every issue with its path', async () => {
     const refused = storedArgs(cleanup, { days: 0.5, since: 'soon' })
     await expect(refused).rejects.toThrow(
       /^args: does not match the args of the task 'cleanup': days: .*; since: /,

@@ -51,7 +51,7 @@ function interval(hits, all) {
 
 const percent = (share) => `${(share * 100).toFixed(1)} %`
 
-/** Writes the survivors during the run, one per line, and finally the score with its confidence interval. */
+/** Writes the score and the survivors to a file during the run, one per line, and prints the score at the end. */
 class Survivors {
   static inject = tokens(commonTokens.options)
   killed = 0

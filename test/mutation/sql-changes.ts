@@ -1,6 +1,6 @@
 /**
  * Small changes to an SQL statement: a condition that always or never holds, a comparison with or without its bound,
- * the opposite operator or order. Stryker can only empty a whole statement.
+ * or the opposite operator or order. Stryker can only empty a whole statement.
  */
 
 export interface Change {

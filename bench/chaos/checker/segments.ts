@@ -23,7 +23,7 @@ export interface Piece {
 export interface Segment {
   /** The row after the edit or creation that begins the segment. */
   readonly start: ScheduleRow
-  /** This edit happened between these times, by the database's clock. */
+  /** The edit or creation happened between these times, by the database's clock. */
   readonly from: number
   readonly until: number
   /** The time of the edit, by the harness's clock. */

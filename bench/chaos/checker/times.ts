@@ -48,12 +48,12 @@ export class Times {
     return mono + this.#monoToHost
   }
 
-  /** Converts a time of the harness's clock to the database's clock. */
+  /** Converts a time from the harness's clock to the database's clock. */
   databaseAt(host: number): number {
     return host + (this.#pieces.findLast(({ from }) => from <= host)?.offsetMs ?? this.#firstOffset())
   }
 
-  /** The earliest and latest times that the database's clock showed during a period of the harness's clock. */
+  /** The earliest and latest times that the database's clock showed during a period by the harness's clock. */
   range(from: number, until: number): { readonly low: number; readonly high: number } {
     const ends = [from, until]
     for (const [index, piece] of this.#pieces.entries()) {
@@ -144,7 +144,7 @@ export class Times {
    * The deadline for work that became possible at the instant `host`: `allowedMs` later if there was no fault.
    *
    * @param host  by the harness's clock, like the result
-   * @param windows  the faults that count. Default: all
+   * @param windows  the periods with faults that count. Default: all
    */
   deadline(host: number, allowedMs: number, windows = this.#windows): number {
     let deadline = host + allowedMs
@@ -175,7 +175,7 @@ function repeatedRanges(pieces: readonly Piece[]): { from: number; until: number
 }
 
 /**
- * The periods with faults, except faults of scope `rows`.
+ * The periods with faults other than those of scope `rows`.
  *
  * @param isCounted  selects the faults that count
  * @param moreMs  how long each period continues after its last fault

@@ -1,4 +1,4 @@
-/** The values that people write into the columns of a schedule, valid and invalid. */
+/** The valid and invalid values that people write into the columns of a schedule. */
 import { msOf, textOf } from '../dates.ts'
 import type { Random } from '../random.ts'
 import type { RowText } from '../record.ts'

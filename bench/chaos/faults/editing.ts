@@ -16,7 +16,7 @@ export interface Edited {
 
 interface Statement {
   readonly table: Table
-  /** The edited row; for a renamed schedule, the old row. */
+  /** The id of the edited row; for a renamed schedule, the old id. */
   readonly id: string
   /** Returns what it wrote; null if it did nothing, for example because the row no longer exists. */
   readonly run: (query: Query, before: RowText | null) => Promise<Columns | 'delete' | null>

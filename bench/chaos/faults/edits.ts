@@ -1,4 +1,4 @@
-/** Manual changes while the workers run: edits of every column, cancelled and deleted jobs, pruned old jobs. */
+/** Manual changes while the workers run: edits of every column, and cancelled, deleted and pruned jobs. */
 import { databaseNow, textOf } from '../dates.ts'
 import type { Fault, FaultReport, Ground } from '../fault.ts'
 import type { Random } from '../random.ts'

@@ -49,7 +49,7 @@ const TROUBLED: readonly Troubled[] = [
     ends: 'failed',
   },
   {
-    // This handler ends a worker process, so the fault counts towards the maximum of affected workers.
+    // This handler ends a worker process, so the fault counts towards the maximum number of affected workers.
     name: 'handler.exit',
     weight: 4,
     task: 'exit',

@@ -7,7 +7,7 @@ import type { Admin } from '../targets/admin.ts'
 import { rowLockFaults } from './row-locks.ts'
 
 export interface LockOptions {
-  /** Deadlocks that the server has counted so far; null if it has no such counter. */
+  /** The number of deadlocks that the server has counted so far; null if it has no such counter. */
   readonly counted: () => Promise<number | null>
   /** Called with the number of deliberate deadlocks. */
   readonly made: (deadlocks: number) => void

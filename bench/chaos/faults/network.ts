@@ -1,4 +1,4 @@
-/** Faults of the network between the database and one worker, or all workers. */
+/** Faults in the network between the database and one worker or all workers. */
 import type { Fault, Ground, Way, WayProxy } from '../fault.ts'
 import type { Random } from '../random.ts'
 import { withMember } from './held.ts'

@@ -153,7 +153,7 @@ interface FreezeRow {
 
 /**
  * The active freezes, and the next turns: first those of the groups after the one that had the last turn, then those of
- * the other groups, from the first group on. The scan stops when it has found enough, so it never reads long queues, or
+ * the other groups, starting with the first. The scan stops when it has found enough, so it never reads long queues, or
  * many queues, to the end.
  */
 async function findTurns(

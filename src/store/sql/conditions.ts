@@ -57,7 +57,7 @@ export const orphan = ({ worker }: Tables): string =>
 export const unreported = ({ now }: Pick<Dialect, 'now'>): string =>
   `held_by BETWEEN ' ' AND CONCAT(' ', ${now})`
 
-/** For job AS b, served by the index on the state: blocked, although no other job of its schedule blocks it. */
+/** For job AS b: blocked, although no other job of its schedule blocks it. Served by the index on the state. */
 export const blockedByNothing = ({ job }: Tables): string =>
   `b.state = 'blocked' AND NOT EXISTS (
     SELECT 1 FROM ${job} AS a WHERE a.open_key = b.open_key AND a.state <> 'blocked'

@@ -28,7 +28,7 @@ function frozenUntil({ dialect, tables }: Context, table: string, scheduleId: st
 
 const toFreeze = reader(FREEZE_COLUMNS)
 
-/** @returns a function that finds the freezes of one of these schedules, including ended freezes */
+/** @returns a function that finds the freezes of one of these schedules, even those that ended after its next run */
 export async function freezesFor(
   context: Context,
   rows: readonly Pick<PlannableRow, 'nextrun'>[],

@@ -51,10 +51,7 @@ export interface Writing<Item, Result> {
 
 export interface Written<Item, Result> {
   readonly results: readonly Result[]
-  /**
-   * Rows that were neither written nor rejected, because they were locked, or because they came after an error that is
-   * not about a row.
-   */
+  /** Rows that were neither written nor rejected, because of locks or because of an error that is not about a row. */
   readonly left: readonly Item[]
   readonly refused: readonly Refusal<Item>[]
 }
@@ -62,7 +59,7 @@ export interface Written<Item, Result> {
 interface Failure {
   readonly error: unknown
   /**
-   * The meaning of an error: the rows waited for a lock, the database rejects them, or the error is not about the rows.
+   * What the error means: the rows waited for a lock, the database rejected them, or the error is not about the rows.
    */
   readonly kind: 'waited' | 'refused' | 'other'
 }
@@ -110,7 +107,7 @@ export class Isolation {
     this.#unusable.add(row)
   }
 
-  /** Forgets rows that were repaired or postponed. */
+  /** Forgets rows that were written or postponed. */
   forget(rows: readonly Row[]): void {
     for (const known of [this.#refused, this.#waited]) known.forget(rows)
   }

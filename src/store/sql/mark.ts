@@ -1,7 +1,7 @@
 /**
  * Marks due schedules. A mark is a lease for the worker that is about to submit the schedule.
  *
- * Only the rows that are marked are locked: they are found with SKIP LOCKED through the index on wake_at, which both
+ * Only the rows to be marked are locked: they are found with SKIP LOCKED through the index on wake_at, which both
  * filters and orders. For a marked row, wake_at is the end of the mark, so rows marked by other workers are not even
  * read.
  */
@@ -148,7 +148,7 @@ function beginning(behind: readonly Mark[]): Condition {
 
 /**
  * Text that is not an instant, such as 0000-00-00, is compared with the current time as text, as in the database. If it
- * is earlier, the schedule counts as due, because the schedules after it would otherwise never be processed.
+ * is earlier, the row counts as due, because the rows after it would otherwise never be processed.
  */
 function instantOfLook(text: string | null, clock: string): Date | null {
   return fromText(text) ?? (text !== null && text <= clock ? new Date(0) : null)

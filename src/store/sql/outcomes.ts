@@ -171,7 +171,7 @@ function jobAfter({ row, outcome }: Settling) {
   }
 }
 
-/** The first blocked job of each schedule that has no other open job after these outcomes. */
+/** The first blocked job of each schedule whose open jobs are all blocked after these outcomes. */
 export async function nextInTurn(
   tx: Context,
   settling: readonly Settling[],
@@ -199,7 +199,7 @@ export async function nextInTurn(
   return new Map(rows.map((row) => [row.schedule, row.id]))
 }
 
-/** Final outcomes that count as a success or a failure; a cancelled run counts as neither. */
+/** Whether the outcome counts as a success or a failure; a cancelled run counts as neither. */
 const isCounted = ({ outcome }: Settling) => outcome.state === 'success' || outcome.state === 'failed'
 
 const isFinal = ({ outcome }: Settling) => outcome.state !== 'waiting'

@@ -30,7 +30,7 @@ function faultOf(job: JobRow, lines: readonly RunLine[]): string | null {
     case 'success':
       return lines.some(({ event, attempt }) => event === 'end' && attempt === job.attempt)
         ? null
-        : 'succeeded, but no handler completed that attempt'
+        : 'succeeded, but no handler completed its last attempt'
     case 'failed':
       return failureFault(job)
     case 'skipped':

@@ -123,7 +123,7 @@ class Stretch {
     if (begin.kind === 'by hand') {
       this.#tell(
         'lost',
-        `nextrun was manually set to ${instantText(begin.slot)}, to be planned between ${instantText(window.low)} and ${instantText(window.high)}, but the first decided slot is ${pieceText(piece)}`,
+        `nextrun was manually set to ${instantText(begin.slot)} and must have been planned between ${instantText(window.low)} and ${instantText(window.high)}, but the first decided slot is ${pieceText(piece)}`,
         piece.slot,
       )
       return
@@ -284,7 +284,7 @@ function stopOf({ jobs }: ScheduleEvidence, { start, end, from }: Segment): stri
   return null
 }
 
-/** The slot of a planned nextrun: itself if set manually or if it is an elapse, else the nearest undecided elapse. */
+/** The slot of a planned nextrun: nextrun itself if manual or an elapse, else the nearest undecided elapse. */
 function slotOf({ plannedFrom, lastSlot }: ScheduleRow, nextRunAt: number, course: Course): number | null {
   const isByHand = plannedFrom?.endsWith('|by hand') === true
   if (isByHand || course.next(nextRunAt - 1) === nextRunAt) return nextRunAt

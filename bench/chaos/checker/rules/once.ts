@@ -79,8 +79,8 @@ const attemptKey = (job: unknown, attempt: unknown, worker: unknown) => [job, at
 type IsReleased = (start: RunLine, starts: number) => boolean
 
 /**
- * Whether a worker released an attempt as often as it started it (`starts` times), so that none of these starts
- * counts. True for pruned jobs, whose attempts are unknown.
+ * Creates a check of whether a worker released an attempt as often as it started it (`starts` times), so that none of
+ * these starts counts. The check is true for pruned jobs, whose attempts are unknown.
  */
 function releases({ attempts, journal }: RunRecord): IsReleased {
   const counts = new Map<string, number>()

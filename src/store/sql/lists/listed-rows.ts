@@ -11,7 +11,7 @@ const LARGE_JSON: readonly string[] = ['args', 'progress', 'result']
 const LARGE_TEXT: readonly string[] = ['error', 'last_error']
 const LARGE_COLUMNS = 4
 
-/** The sizes in bytes of values that were left out or shortened, or null. */
+/** The sizes in bytes of values that were left out or shortened; null for other values. */
 export type ListedRow<Row> = Row & {
   readonly args_bytes: number | null
   readonly last_error_bytes?: number | null

@@ -52,7 +52,7 @@ interface Slice<Row> {
 
 interface ScanOptions extends ListBounds {
   readonly columns?: Readonly<Record<string, string>>
-  /** In each slice, equal rows are returned once, with their number in `matches`, and without order and position. */
+  /** In each slice, equal rows are returned once, unordered and without positions, with their number in `matches`. */
   readonly isGrouped?: boolean
   readonly after?: Position | null
 }

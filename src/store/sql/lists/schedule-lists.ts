@@ -43,7 +43,7 @@ const MARKED_MS = 120_000
 export function scheduleLists(context: TablesContext, owner: Owner): ScheduleLists {
   const { dialect, tables } = context
   const schedulesIn = (conditions: ScheduleConditions) => scheduleRange(context, owner, conditions)
-  /** A one-off whose run is being retried has no further runs. */
+  /** The schedules with further runs; a one-off whose run is being retried has none. */
   const goingOn = (conditions: ScheduleConditions) =>
     (['active', 'retrying', 'frozen'] as const).map((status) =>
       withMore(schedulesIn({ ...conditions, status })),
