@@ -154,7 +154,7 @@ function checkedMicros(micros: number, parameter: string): number {
   // Adding 0 turns -0 into 0.
   if (Number.isSafeInteger(micros)) return micros + 0
   const Kind = typeof micros === 'number' ? RangeError : TypeError
-  throw new Kind(`Parameter ${parameter} must be an integer number of microseconds, got ${shown(micros)}`)
+  throw new Kind(`Parameter ${parameter} must be a safe integer, in microseconds, got ${shown(micros)}`)
 }
 
 function shown(value: unknown): string {

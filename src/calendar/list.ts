@@ -107,9 +107,8 @@ function outOfLimits(reader: Reader, item: WrittenItem, field: Field): Error {
 
 function stepTooLong(reader: Reader, item: WrittenItem, field: Field): Error {
   const start = reader.text.slice(item.from, reader.text.indexOf('/', item.from))
-  const where =
-    field === DAY_FROM_END ? 'counts down to 1, the last day' : `ends at ${limits(field).split('..').at(-1)}`
-  const problem = `the ${field.name} is never repeated, because it ${where}`
+  const last = field === DAY_FROM_END ? '1, the last day' : limits(field).split('..').at(-1)
+  const problem = `the step leads beyond ${last}, so the ${field.name} is never repeated`
   return syntaxError(reader, item, problem, `write ${start}, or a smaller step`)
 }
 

@@ -13,7 +13,7 @@ export default function calendarCommand(): AnyCommand {
   return new Command('calendar')
     .description('Prints the normal form of calendar events, and their next elapses.')
     .argument('<expression...>', "calendar events, each in quotes: 'Mon..Fri 9:00 Europe/Berlin'")
-    .option('--iterations <n>', 'how many elapses of each timer to show', wholeNumber(0, 999_999), 1)
+    .option('--iterations <n>', 'how many elapses of each event to show', wholeNumber(0, 999_999), 1)
     .option('--base-time <time>', "elapses after this time, such as '2026-03-27 00:00 UTC' (default: now)")
     .option('--zone <zone>', "zone of events without one: an IANA name or 'local'", 'UTC')
     .option('--json', 'print a JSON object for each expression, one per line')
