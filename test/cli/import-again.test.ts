@@ -83,7 +83,7 @@ test.each([
     ['cron.job'],
   ],
   ['a program is replaced', ['one: 1 a'], ['two: 1 b'], { 'two: 1 b': 'cron.two' }, ['cron.one']],
-])('if %s, each schedule stays with its command: %j → %j [L72]', (_what, before, after, ids, stale) => {
+])('if %s, lines that match keep their schedules: %j → %j [L72]', (_what, before, after, ids, stale) => {
   expect(idsAfter(before, after)).toEqual({ ids, stale })
   expect(idsAfter(before, after, after).ids).toEqual(ids)
 })
