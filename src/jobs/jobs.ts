@@ -140,7 +140,7 @@ export class Jobs {
   /**
    * Lists jobs, newest first; if the filter has a final state, the jobs that ended last come first. Large values are
    * left out; see `truncated`. For each page, conditions without an index, such as the text of errors, are checked only
-   * in the next 100,000 rows that match the other filters.
+   * in the next 100,000 rows that match the other filters, for up to two seconds.
    *
    * @throws InvalidInputError
    */
