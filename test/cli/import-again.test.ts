@@ -251,7 +251,7 @@ eachDatabase(({ fresh }) => {
     await database.drop()
   })
 
-  test('the schedule of a timer that is no longer enabled is stale', async () => {
+  test('without --all, the schedule of a timer that is not enabled is stale', async () => {
     const { database, write, importing } = await machine()
     await write('u/a.service', '[Service]\nType=oneshot\nExecStart=/bin/a\n')
     await write('u/a.timer', '[Timer]\nOnCalendar=01:00\n')
