@@ -140,7 +140,7 @@ export class Jobs {
   /**
    * Lists jobs, newest first; if the filter has a final state, the jobs that ended last come first. Large values are
    * left out; see `truncated`. For each page, conditions without an index, such as the text of errors, are checked only
-   * in the next 100,000 rows that match the other filters.
+   * in the next 100,000 rows that match the other filters, for up to two seconds.
    *
    * @throws InvalidInputError
    */
@@ -188,7 +188,7 @@ export class Jobs {
    */
   cancel(id: string): Promise<Job>
   async cancel(id: string, ...others: unknown[]): Promise<Job> {
-    // Rejects options, such as a transaction, that would be ignored.
+    // Rejects options, such as a transaction, instead of ignoring them.
     for (const options of others) checkKeys(options, [])
     return this.#cancel(id, () => undefined)
   }
@@ -216,7 +216,7 @@ export class Jobs {
    */
   retry(id: string): Promise<Job>
   async retry(id: string, ...others: unknown[]): Promise<Job> {
-    // Rejects options, such as a transaction, that would be ignored.
+    // Rejects options, such as a transaction, instead of ignoring them.
     for (const options of others) checkKeys(options, [])
     const { authority, inTurn, onWrite } = this.#context
     const job = await inTurn(async () => {
@@ -245,8 +245,8 @@ export class Jobs {
   }
 
   /**
-   * The log lines of all attempts of a job, in order. Secrets in the job's result are redacted here, because the result
-   * may be newer than the lines.
+   * The log lines of all attempts of a job, in order. Secrets from the job's result are redacted when the lines are
+   * read, because the result may be newer than the lines.
    *
    * @param query.after  the `id` of a line; only lines after it are returned
    * @param query.limit  1 to 1000, default 1000

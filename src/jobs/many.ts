@@ -45,8 +45,8 @@ export interface ManyOptions {
    */
   readonly each?: (id: string, change: () => Promise<Job>) => Promise<void>
   /**
-   * Whether an error refuses only its job; any other error ends the call. Default: true for NotFoundError,
-   * ConflictError, ForbiddenError and LimitError.
+   * Whether an error means that only this job is refused; any other error ends the call. Default: true for
+   * NotFoundError, ConflictError, ForbiddenError and LimitError.
    */
   readonly isRefusal?: (error: unknown) => boolean
 }
@@ -55,7 +55,7 @@ export interface ManyOptions {
 export interface ManyResult {
   /** How many jobs match. */
   readonly matched: number
-  /** False if more jobs match, or may match. */
+  /** False if more than `matched` jobs match, or may match. */
   readonly matchedIsExact: boolean
   readonly changed: readonly string[]
   readonly refused: readonly { readonly id: string; readonly error: unknown }[]

@@ -23,7 +23,7 @@ export class UnhandledTasks {
   readonly #handlers: ReadonlyMap<string, unknown>
   readonly #logger: Logger
   readonly #handled = new Set<string>()
-  /** `until` is a time by performance.now(). */
+  /** `until` is measured with performance.now(). */
   readonly #others = new Map<string, { until: number; found: Promise<UnhandledTask | null> }>()
 
   constructor(handlers: ReadonlyMap<string, unknown>, logger: Logger) {

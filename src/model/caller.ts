@@ -13,7 +13,7 @@ export interface TaskContext {
 
 export interface CallContext extends TaskContext {
   readonly redaction: Redaction
-  /** Runs work for this owner one piece at a time, so that concurrent calls cannot exceed its limits. */
+  /** Runs work for this owner one piece at a time, so that calls in this process cannot together exceed its limits. */
   readonly inTurn: <Result>(work: () => Promise<Result>) => Promise<Result>
   /** Called after a write, so that the worker of this process can act immediately. */
   readonly onWrite: () => void

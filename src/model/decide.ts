@@ -53,7 +53,7 @@ export function decide(
   }
 }
 
-/** Whether every job that blocks a new job waits for a retry and gives way. */
+/** Whether every job that would block a new one is waiting for a retry, and gives way. */
 function mayYield({ yields, overlap }: Plannable, open: OpenJobs): boolean {
   const isExclusive = overlap === 'skip' || overlap === 'queue-one'
   return yields && isExclusive && open.retrying > 0 && open.retrying === open.waiting && open.running === 0

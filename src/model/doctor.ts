@@ -14,7 +14,7 @@ import { elapsesWithin, timer } from '../timer/index.ts'
 import { plannedInFuture } from './future-slots.ts'
 import { toText } from './instant.ts'
 
-/** Kalends uses the database's clock; handlers and logs use the clock of their machine. */
+/** More than this matters: Kalends uses the database's clock, but handlers and logs use their machine's. */
 const CLOCK_SKEW_MS = 2000
 
 /** @param leaseMs  a worker that is silent for longer than this is dead */

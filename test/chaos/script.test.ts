@@ -38,7 +38,7 @@ describe('the script of a run', () => {
     )
   })
 
-  it('has many pauses even if the faults with the largest weights are long, because it draws other faults in between', () => {
+  it('has many pauses even if the most likely faults are long, because it draws only as many as fit', () => {
     const kinds = [
       { scope: 'whole', lastsMs: 20_000, weight: 20 },
       { scope: 'worker', lastsMs: 12_000, weight: 20 },

@@ -52,7 +52,7 @@ export const onPrimaries: Readonly<Record<string, Expectation>> = {
   'group.down': all('cut'),
 }
 
-/** Faults of HAProxy, which only the second way to connect (1) uses. */
+/** Faults of HAProxy, which only the second way to connect (`way` 1) uses. */
 export const onProxies: Readonly<Record<string, Expectation>> = {
   'haproxy.kill': all('cut', READ, 1),
   'haproxy.restart': { reports: /^stopped in \d+ ms and started again in \d+ ms$/ },

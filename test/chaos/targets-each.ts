@@ -160,7 +160,7 @@ function hostUrls({ target }: Scene, way = 0): string[] {
   return hosts.split(',').map((host) => `${user}${host}${name}`)
 }
 
-/** The result on each host, as the workers' user: 'done', 'silence', 'cut', or another error's number or code. */
+/** Runs a statement on each host as the workers' user. @returns 'done', 'silence', 'cut' or an error number or code */
 export async function told(
   scene: Scene,
   statement: string,

@@ -74,7 +74,7 @@ class Exit extends Error {
   }
 }
 
-/** The output and the signal handlers of one command in the shared process, including those of its timers. */
+/** The output and the signal handlers of one command in the shared process, including those from timer callbacks. */
 class Share {
   readonly printed = { stdout: '', stderr: '' }
   readonly signals = new EventEmitter()

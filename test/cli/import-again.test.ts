@@ -83,7 +83,7 @@ test.each([
     ['cron.job'],
   ],
   ['a program is replaced', ['one: 1 a'], ['two: 1 b'], { 'two: 1 b': 'cron.two' }, ['cron.one']],
-])('if %s, each schedule stays with its command: %j → %j [L72]', (_what, before, after, ids, stale) => {
+])('if %s, lines that match keep their schedules: %j → %j [L72]', (_what, before, after, ids, stale) => {
   expect(idsAfter(before, after)).toEqual({ ids, stale })
   expect(idsAfter(before, after, after).ids).toEqual(ids)
 })
@@ -251,7 +251,7 @@ eachDatabase(({ fresh }) => {
     await database.drop()
   })
 
-  test('the schedule of a timer that is no longer enabled is stale', async () => {
+  test('without --all, the schedule of a timer that is not enabled is stale', async () => {
     const { database, write, importing } = await machine()
     await write('u/a.service', '[Service]\nType=oneshot\nExecStart=/bin/a\n')
     await write('u/a.timer', '[Timer]\nOnCalendar=01:00\n')

@@ -186,7 +186,7 @@ describe('the search path', () => {
     expect(found).toMatchObject([{ source: 'a.timer', result: 'would be created', catchUp: 1 }])
   })
 
-  test('a timer that is a link to a file in another folder has the name of the link', async () => {
+  test('a timer that is a link to a file outside the search path has the name of the link', async () => {
     const files = {
       'opt/x.timer': timer('daily'),
       'etc/x.timer': timer('hourly'),
@@ -309,7 +309,7 @@ describe('specifiers', () => {
     ['a.service', `${SERVICE}WorkingDirectory=/srv/%H\n`, '%H'],
     ['a.service', `${SERVICE}Environment=A=%m\n`, '%m'],
     ['a.service', `${SERVICE}EnvironmentFile=/etc/%l\n`, '%l'],
-  ])('in %s, an unknown specifier is an error that names it: %j [L71]', async (name, text, specifier) => {
+  ])('in %s, the error names a specifier that is not expanded: %j [L71]', async (name, text, specifier) => {
     const cwd = await tree({ 'a.timer': '[Timer]\nOnCalendar=daily\n', 'a.service': SERVICE, [name]: text })
     const { code, found } = await imported(cwd, '.', '--all')
     expect(found).toMatchObject([
@@ -389,7 +389,7 @@ describe('units of users', () => {
     expect(stderr).toContain('import user units separately')
   })
 
-  test('with --user, units in a folder that is neither for system nor for user units belong to this user', async () => {
+  test('with --user, units in a folder that is neither for system nor for user units belong to that user', async () => {
     const cwd = await tree({
       'units/a.timer': `${timer}[Install]\nWantedBy=timers.target\n`,
       'units/a.service': SERVICE,

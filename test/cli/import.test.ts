@@ -182,7 +182,7 @@ describe('a crontab', () => {
     expect(read(text)).toEqual(found)
   })
 
-  test('--system and --no-system override this detection', () => {
+  test('--system and --no-system override the detection of the user column', () => {
     expect(read('@daily php /srv/a.php', true)).toEqual([['php', '/srv/a.php']])
     expect(read('@daily daemon /bin/a', false)).toEqual([[undefined, 'daemon /bin/a']])
     expect(read('@daily root /bin/a\n@daily /bin/b', false)).toEqual([
@@ -218,7 +218,7 @@ describe('a crontab', () => {
     ['@daily daemon run', true, []],
     ['@daily daemon run', false, []],
     ['@daily root run', undefined, []],
-  ])('if a user column is only assumed, a note names the option: %j, %j', (text, system, notes) => {
+  ])('only an assumed user column gets a note that names the option: %j, %j', (text, system, notes) => {
     expect(one(text, { system }).notes).toEqual(notes)
   })
 

@@ -263,7 +263,7 @@ eachDatabase(({ fresh }) => {
     expect((await cli('schedules', 'edit', 'y', '--timer', 'daily')).code).toBe(3)
   })
 
-  test('jobs: submit, list, show, logs, follow, wait, cancel and retry work, as does the command workers', async () => {
+  test('jobs: submit, list, show, logs, follow, wait, cancel and retry work, and so does `workers`', async () => {
     const { cli, json, worker, cwd, env } = await operator()
     await worker(`
       const work = task('work', { retries: 0 })

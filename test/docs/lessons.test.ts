@@ -6,7 +6,7 @@ import { Kalends, task } from '../../src/index.ts'
 import { eachDatabase } from '../support/databases.ts'
 import { root } from './markdown.ts'
 
-test('no statement hides errors from the database or merges inserts and updates [L38]', () => {
+test('no statement suppresses database errors or merges inserts and updates [L38]', () => {
   const found = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.ts'))
     .filter((file) =>

@@ -5,11 +5,11 @@ import { join, relative } from 'node:path'
 export const root = join(import.meta.dirname, '../..')
 
 export interface Block {
-  /** The location of the block: `docs/tables.md:12`. */
+  /** The location of the block, such as `docs/tables.md:12`. */
   readonly at: string
   /** The word after the fence, such as `sql`. */
   readonly language: string
-  /** The words after the language: `sqlite`, `no-run`. */
+  /** The words after the language, such as `sqlite` and `no-run`. */
   readonly flags: readonly string[]
   readonly text: string
 }

@@ -61,7 +61,7 @@ eachDatabase(({ kind, fresh, bare }) => {
     await database.drop()
   })
 
-  test.skipIf(kind === 'sqlite')('the documented privileges are sufficient and necessary', async () => {
+  test.skipIf(kind === 'sqlite')('the documented privileges suffice; a worker cannot migrate', async () => {
     const database = await bare()
     const name = new URL(database.url).pathname.slice(1)
     const users = { app_worker: `w_${name.slice(-20)}`, app_deploy: `d_${name.slice(-20)}` }

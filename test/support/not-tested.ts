@@ -37,7 +37,7 @@ export function orNotTested<Found extends object>(
 }
 
 /**
- * Whether a program that a suite calls by name is available; if not, tries to install it first.
+ * Whether a program that a suite calls by name is available, after an attempt to install it if it was missing.
  *
  * @param fromPackage  the Debian package that contains it
  */

@@ -1,6 +1,6 @@
 /**
- * The number of inputs of property tests: all in `npm run test:full` (KALENDS_TEST_SUITE=full), and a tenth in `npm
- * test`, with different inputs in each run. Each test declares the full number.
+ * The number of inputs of property tests. Each test declares its full number, which `npm run test:full`
+ * (KALENDS_TEST_SUITE=full) uses; `npm test` uses a tenth, but at least 10. The inputs differ in each run.
  */
 const isFull = process.env['KALENDS_TEST_SUITE'] === 'full'
 

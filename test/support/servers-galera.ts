@@ -383,8 +383,8 @@ class Node implements GaleraNode {
   }
 
   /**
-   * Starts the node again if it hangs or gives up, as an operator would: a node that returns while the others are
-   * removing it can wait forever, and one that finds no primary component for 30 s exits.
+   * Starts the node, and restarts it if it hangs or gives up, as an operator would: a node that returns while the
+   * others are removing it can wait forever, and one that finds no primary component for 30 s exits.
    */
   async join(): Promise<void> {
     try {

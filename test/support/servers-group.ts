@@ -9,7 +9,7 @@ import { steadyPort } from './servers-private.ts'
 import { KeptFolder, RestartableServer } from './servers-restartable.ts'
 
 const memberNames = ['m1', 'm2', 'm3'] as const
-/** On a busy machine, long enough for an expelled member to catch up. */
+/** Long enough for an expelled member to catch up on a busy machine. */
 const healWithinMs = 300_000
 /**
  * The number of checks, half a second apart, after which a group without a majority is restarted from the most advanced

@@ -22,7 +22,7 @@ export interface Server {
   url: string
   /** The version as reported by the server: '10.11.14'. */
   version: string
-  /** 'private, /usr/sbin/mariadbd', or the variable with its URL. */
+  /** 'private, /usr/sbin/mariadbd', or the name of the environment variable that contains its URL. */
   origin: string
   stop: () => Promise<void>
 }
