@@ -138,7 +138,7 @@ function statesOf(action: JobAction, { state }: JobConditions): readonly JobStat
   if (ACTION_STATES[action].includes(state)) return [state]
   throw new InvalidInputError(
     'filter.state',
-    `must be one of ${ACTION_STATES[action].join(', ')} to ${action}, got ${state}`,
+    `must be one of ${ACTION_STATES[action].join(', ')} to ${action} jobs, got ${state}`,
   )
 }
 

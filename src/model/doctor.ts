@@ -106,11 +106,11 @@ function jobFindings(seen: DoctorInput, alive: DoctorInput['workers']): Finding[
     })),
     ...findings('blocked-job', blocked, () => ({
       problem: `${counted(blocked.length, 'job is', 'jobs are')} blocked although no other job blocks ${blocked.length === 1 ? 'it' : 'them'}: the earlier job was changed or deleted manually`,
-      fix: 'nothing to do if a worker is running: its sweep unblocks them within the lease, or within five leases if the tables are large',
+      fix: 'nothing to do if a worker is running: its sweep corrects this within the lease, or within five leases if the tables are large',
     })),
     ...findings('endless-schedule', endless, () => ({
       problem: `${counted(endless.length, 'schedule waits', 'schedules wait')} for a run whose job was deleted`,
-      fix: 'nothing to do if a worker is running: its sweep plans them within the lease, or within five leases if the tables are large',
+      fix: 'nothing to do if a worker is running: its sweep corrects this within the lease, or within five leases if the tables are large',
     })),
   ]
 }
