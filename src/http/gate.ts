@@ -1,8 +1,8 @@
 /**
  * Decides which requests are allowed. The API is closed by default: without `authorize`, every request except health
- * checks is refused, unless the option `open` is set. An open API responds only to the host names of this machine and those in `hosts`, so
- * a web page whose host name points to this machine (DNS rebinding) gets no response. An open API rejects
- * requests that it recognises as forwarded, because all clients behind a proxy seem to be on this machine.
+ * checks is refused, unless the option `open` is set. An open API responds only to `localhost`, `127.0.0.1`, `[::1]` and
+ * the names in `hosts`, so a web page whose host name points to this machine (DNS rebinding) gets no response. An open
+ * API rejects requests that it recognises as forwarded, because all clients behind a proxy seem to be on this machine.
  */
 import { InvalidInputError } from '../errors.ts'
 import type { Logger } from '../index.ts'
