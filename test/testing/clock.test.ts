@@ -248,7 +248,7 @@ test('`open` rejects with the problems in the declarations, or with an error fro
   await expect(open(async () => Promise.reject(new Error('later')))).rejects.toThrow('later')
 })
 
-test('pause, resume, overlap and max_runs work as in a worker', async () => {
+test('pause, resume, maxRuns and explain work as in a worker', async () => {
   const slots: string[] = []
   await using app = await open((kalends) => {
     kalends.handle(report, ({ slot }) => void slots.push(slot?.toISOString().slice(11, 16) ?? ''))

@@ -71,7 +71,7 @@ test('cron! is the strict form: POSIX, in a normal form with the same prefix', (
   })
 })
 
-/** The field, the token, the reason or its beginning, and the suggestion. */
+/** The expression, the field, the token, the reason or its beginning, and the suggestion. */
 const refused = [
   ['5/15 * * * *', 'minute', '5/15', 'a step follows * or a range, as in */2 or 0-59/2', 'write *:5/15'],
   ['0 0 * * mon/2', 'day of the week', 'mon/2', 'a step follows', 'write Mon,Wed,Fri 0:00'],
