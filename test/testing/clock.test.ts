@@ -38,7 +38,7 @@ test('nothing runs by itself; `advance` runs everything that becomes due, at its
   ])
 })
 
-test('a step can take longer than the lease in real time', async () => {
+test('`drain` can take longer than the lease in real time', async () => {
   let ran = 0
   await using app = await open((kalends) => kalends.handle(step, () => void (ran += 1)))
   await app.kalends.jobs.submit(step)
