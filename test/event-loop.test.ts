@@ -53,7 +53,7 @@ describe('the number of rows that fit', () => {
     expect(size.rows()).toBe(8)
   })
 
-  it('does not grow after a smaller batch', () => {
+  it('does not grow after a smaller batch, but may shrink', () => {
     const size = fitting()
     size.took(1, 5)
     expect(size.rows()).toBe(64)

@@ -10,7 +10,7 @@ interface Events {
 }
 
 describe('events', () => {
-  it('reach every listener of their name in the order of subscription', () => {
+  it('reach every listener for their name, in the order of subscription', () => {
     const emitter = new Emitter<Events>(() => {})
     const heard: string[] = []
     emitter.on('rang', (payload) => void heard.push(`first ${payload}`))

@@ -21,7 +21,7 @@ export function slotInFuture(
   return lastSlot !== null && isAhead(lastSlot, now) ? lastSlot : null
 }
 
-/** Like `slotInFuture`, for a stored schedule. This includes a schedule that is done only because of such a slot. */
+/** Like `slotInFuture`, for a stored schedule, even for one that is done only because of such a slot. */
 export function plannedInFuture(schedule: Plannable, now: Date): Date | null {
   const { nextRunAt, isByHand, idle, lastSlot } = schedule
   if (idle === 'done')

@@ -18,7 +18,7 @@ export function shownInput(value: unknown): string {
   return text.length > 200 ? `${text.slice(0, 197)}...` : text
 }
 
-/** SQLite's driver truncates text at NUL, and drivers silently store U+FFFD for half of a surrogate pair. */
+/** SQLite's driver truncates text at NUL, and drivers silently store U+FFFD instead of a lone surrogate. */
 export function isStorable(text: string): boolean {
   return !text.includes('\0') && text.isWellFormed()
 }

@@ -54,8 +54,8 @@ export interface JobToRetry extends Pick<Job, 'id' | 'task' | 'state' | 'queue' 
 }
 
 /**
- * @returns `exclusive`: no other job of its schedule may run at the same time. The current policy of the schedule
- *   decides; without one, the job is exclusive (a deleted schedule submits no more jobs)
+ * @returns `exclusive`: no other job of its schedule may run at the same time. The schedule's current policy decides;
+ *   without a schedule, the job is exclusive (a deleted schedule submits no more jobs)
  * @throws ConflictError when the job is neither failed nor cancelled, belongs to an external queue, or would overlap
  *   another job of its schedule
  */

@@ -21,7 +21,7 @@ import {
 } from './planning.ts'
 import { endOfFreeze, partsOf, planThawed, wereFrozen } from './thaw.ts'
 
-/** @returns the changes to write; null if the schedule is neither edited nor due, so that nothing may be written */
+/** @returns the changes to write; null if nothing may be written, because the schedule is neither edited nor due */
 export function plan(schedule: Plannable, circumstances: Circumstances): Plan | null {
   const edited = isEdited(schedule)
   if (!edited && !isDue(schedule, circumstances.now)) return null

@@ -99,7 +99,7 @@ export interface Circumstances {
   readonly open: OpenJobs
   /** A slot is on time if it has been due for at most this long: lease + poll interval, in milliseconds. */
   readonly missedAfterMs: number
-  /** The periods of all freezes that apply to the schedule, from its next run on, including freezes that have ended. */
+  /** The periods of all freezes that apply to the schedule from its next run onwards, including ended freezes. */
   readonly freezes?: readonly FrozenTime[]
 }
 
@@ -146,7 +146,7 @@ export function laterOf(now: Date, lastSlot: Date | null): Date {
   return lastSlot !== null && lastSlot > now ? lastSlot : now
 }
 
-/** Now, as a slot that is later than the last one, even if the clock was set back. */
+/** Now, or just after the last slot if that is not in the past, for example because the clock was set back. */
 export function nowAfter(now: Date, lastSlot: Date | null): Date {
   return lastSlot !== null && lastSlot >= now ? new Date(lastSlot.getTime() + 1) : now
 }

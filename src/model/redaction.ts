@@ -35,7 +35,7 @@ export class Redaction {
     this.#paths = paths.map((path) => path.split('.'))
   }
 
-  /** Whether anything, or anything below `root`, is hidden. A search in hidden values could reveal them. */
+  /** Whether any value is hidden, below `root` if given. A search in hidden values could reveal them. */
   hides(root?: RedactRoot): boolean {
     return this.#paths.some(([first]) => root === undefined || first === root)
   }
@@ -136,7 +136,7 @@ function refuseMarker(value: unknown, at: string): void {
   )
 }
 
-/** Replaces each part of the input that equals its redacted form with the stored value. */
+/** Replaces each part of the input that equals the redacted form of the stored part with that stored part. */
 function filled(input: unknown, shown: unknown, stored: unknown, secrets: Secrets): unknown {
   if (typeof input === 'string') return input === shown ? stored : input
   if (typeof input !== 'object' || input === null) return input
@@ -161,7 +161,7 @@ const SHORTEST_SECRET = 4
 const MAX_SECRET_CHARACTERS = 65_536
 /** If there are more secrets than this, they are added to the trie even if there is no text to search yet. */
 const MAX_WAITING = 1000
-/** A prefix of a secret is also redacted if it has this many characters: drivers, for example, quote only the start. */
+/** A prefix of a secret is also redacted if it is at least this long: drivers, for example, quote only the start. */
 const LONG_PREFIX = 64
 
 /** The end of a string that `shortened` has cut. */
@@ -234,7 +234,7 @@ export class Secrets {
     return mapped(value, (item) => this.hiddenIn(item), this.shownNames(value))
   }
 
-  /** The property names that contain secrets, each with a different name to show instead. */
+  /** The property names that contain secrets, each with a unique name to show instead. */
   shownNames(value: unknown): Map<string, string> {
     const shown = new Map<string, string>()
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return shown

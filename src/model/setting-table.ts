@@ -2,9 +2,9 @@
  * The settings of a schedule, each defined once: name, column, kind, limits, default and description.
  *
  * This table is the source of types, columns and their CHECKs, the schemas of the REST API, command-line flags, the
- * form of the web page and the tables in the documentation. Editors show the comment above an entry for the option; a
- * test compares the comment with the entry. After a change, run `npm run docs:settings`, and for a column also `npm run
- * schema`.
+ * form of the web page and the tables in the documentation. Editors show the comment above an entry as the option's
+ * documentation; a test compares the comment with the entry. After a change, run `npm run docs:settings`, and for a
+ * column also `npm run schema`.
  */
 
 interface Common {
@@ -33,7 +33,7 @@ export type Setting = Common &
         readonly kind: 'whole'
         readonly least: number
         readonly most: number
-        /** Whether `unlimited` is a value: -1 in the column. */
+        /** Whether the value may be `unlimited`, stored as -1. */
         readonly unlimited?: true
         readonly default: number | null
         /** The default if neither the task nor the schedule sets a value. */

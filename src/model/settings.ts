@@ -8,7 +8,7 @@ type Definitions = typeof SETTINGS
 export type SettingName = keyof Definitions
 /** The settings whose definitions match a condition. */
 type Marked<Mark> = { [Name in SettingName]: Definitions[Name] extends Mark ? Name : never }[SettingName]
-/** How long a run may take and what happens when it fails. A task, a schedule and a job may each set these. */
+/** How long an attempt may take and what happens when it fails. A task, a schedule and a job may each set these. */
 export type PolicyName = Marked<{ taskDefault: unknown }>
 export type JobSettingName = Marked<{ isOfJobs: true }>
 /** The settings that `checkedSettings` checks: all except these three, which are checked elsewhere. */
@@ -84,7 +84,7 @@ export function settingOf(name: SettingName): Setting {
   return SETTINGS[name]
 }
 
-/** A label for the page and `kalends schedules show`, such as `Max runs` for `maxRuns`. */
+/** A label for the web page and `kalends schedules show`, such as `Max runs` for `maxRuns`. */
 export function labelOf(name: SettingName): string {
   const words = name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
   return `${words.charAt(0).toUpperCase()}${words.slice(1)}`
@@ -144,6 +144,6 @@ export function taskDefaultText(setting: Setting): string {
 
 /** Whether a string has at most this many characters, in code points, as databases count them. */
 export function isUpTo(text: string, most: number): boolean {
-  // A code point has one or two units, so only a string of medium length needs counting.
+  // A code point has one or two UTF-16 code units, so only strings of medium length need counting.
   return text.length <= most || (text.length <= 2 * most && Array.from(text).length <= most)
 }

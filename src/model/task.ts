@@ -5,7 +5,7 @@ import { checkedName, checkedWhole, shownInput } from './input.ts'
 import { POLICY_NAMES, type PolicySettings, type PolicyValues, SETTINGS } from './settings.ts'
 import { type Issue, issuesText, type StandardSchema } from './standard-schema.ts'
 
-/** How long a run may take and what happens when it fails; times are milliseconds. */
+/** How long an attempt may take and what happens when it fails; times are in milliseconds. */
 export interface RunPolicy extends PolicyValues {}
 
 /** The policy if neither the task nor the schedule sets one. */
@@ -53,8 +53,8 @@ export type ArgsOption<Input> = {} extends Input
 
 /**
  * Whether a task is built in: one of Kalends' own (`kalends.*`), or `command`, which runs programs. Callers of the API
- * can use such tasks only if the server was started with the option that allows this. A name surrounded by blanks also counts,
- * because it looks the same.
+ * can use such tasks only if the server was started with the option that allows this. Such a name surrounded by blanks
+ * also counts, because it looks the same.
  */
 export function isBuiltInTask(name: string): boolean {
   const trimmed = name.trim()
@@ -94,7 +94,7 @@ export function checkedTaskName(name: string): string {
   return checkedName('task', name, SETTINGS.task.most)
 }
 
-/** How long a run may take and what happens when it fails. Times are milliseconds or time spans such as `10min`. */
+/** How long an attempt may take and what happens when it fails. Times are milliseconds or spans such as `10min`. */
 export interface PolicyOptions extends PolicySettings {}
 
 /** The given policy options, checked. @throws InvalidInputError naming the option */

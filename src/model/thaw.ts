@@ -34,7 +34,7 @@ interface Part {
   readonly isFrozen: boolean
 }
 
-/** @param heldUntil  the end of a freeze that was deleted; nothing else is known about that freeze */
+/** @param heldUntil  the end of the freeze that held the schedule; if it was deleted, nothing else is known about it */
 export function partsOf(first: Date, heldUntil: Date | null, { now, freezes = [] }: Circumstances): Part[] {
   const held = heldUntil === null ? [] : [{ from: first, until: heldUntil }]
   const known = freezes.some(({ from, until }) => heldUntil !== null && from <= heldUntil && until > first)

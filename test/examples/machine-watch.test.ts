@@ -7,7 +7,7 @@ import { eachDatabase } from '../support/databases.ts'
 const MAIN = 'examples/dist/machine-watch/main.js'
 
 eachDatabase(({ fresh }) => {
-  test('lists the schedules, writes a digest at once, reports each run, and stops cleanly', async () => {
+  test('machine watch lists its schedules, writes a digest at once, reports each run, and stops cleanly', async () => {
     const cwd = await temporaryFolder()
     const database = await fresh()
     const watch = start(MAIN, ['--database', database.url, '--port', '0'], { cwd })
@@ -43,7 +43,7 @@ eachDatabase(({ fresh }) => {
     await database.drop()
   })
 
-  test('warns of a full disk, writes the daily digest, and prunes its data', async () => {
+  test('machine watch warns of a full disk, writes the daily digest, and prunes its data', async () => {
     const cwd = await temporaryFolder()
     const database = await fresh()
     const watch = start(MAIN, ['--database', database.url, '--full-at', '0', '--keep', '3'], { cwd })
@@ -68,7 +68,7 @@ eachDatabase(({ fresh }) => {
   })
 })
 
-test('describes its options, and reports an invalid URL', async () => {
+test('machine watch describes its options, and reports an invalid URL', async () => {
   const cwd = await temporaryFolder()
   expect(await run(MAIN, ['--help'], { cwd })).toMatchObject({
     code: 0,

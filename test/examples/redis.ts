@@ -1,5 +1,6 @@
 /**
- * A private Redis server on an unused loopback port. As root on Debian, installs Redis if it is missing.
+ * A private Redis server on an unused loopback port. Installs Redis if it is missing and the tests run as root on
+ * Debian.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -14,7 +14,7 @@ async function linesOf(story: (tell: (line: string) => void) => Promise<void>): 
   return lines.map((line) => line.trim().replace(/ {2,}/g, ' '))
 }
 
-test('a self-rescheduling interval repeats, becomes done, is retried, paused, resumed, becomes dead and is reset [R1]', async () => {
+test('a self-rescheduling interval repeats until it is done, can be reset, paused and resumed, retries failed runs, and is dead once retries are exhausted [R1]', async () => {
   expect(await linesOf(repeating)).toEqual([
     '60s attempt 1: success',
     '120s attempt 1: success',
@@ -112,7 +112,7 @@ function onAllDatabases(name: string, proof: (database: TestDatabase) => Promise
 }
 
 onAllDatabases(
-  'once, interval and cron: two schedulers die between insert and advance, and nothing is lost or duplicated',
+  'once, interval and cron: two schedulers die after inserting a run and before advancing its schedule, and nothing is lost or duplicated',
   async ({ kind, url, query }) => {
     const begun = Date.now()
     const cwd = await temporaryFolder()
@@ -146,7 +146,7 @@ onAllDatabases(
 )
 
 onAllDatabases(
-  'runs that take longer than their interval never overlap in two workers, and SQL pauses and resumes their schedule',
+  'runs that take longer than their interval never overlap across two workers, and their schedule is paused and resumed in SQL',
   async ({ kind, url }) => {
     const { history, off, on } = await longRun(url, () => {})
     const ran = history.filter(({ state }) => state !== 'skipped')
@@ -162,7 +162,7 @@ onAllDatabases(
       kind,
     ).toContain('overlap')
 
-    // The pause takes effect within the poll interval. Its slots neither run later nor count as missed.
+    // The pause takes effect within the poll interval. Slots during the pause neither run later nor count as missed.
     const pollIntervalMs = 1000
     const between = history.filter(
       ({ slot }) => slot !== null && slot.getTime() > off.getTime() + pollIntervalMs && slot <= on,

@@ -30,7 +30,7 @@ it('a waiting log line does not keep alive the larger string that it was cut fro
 })
 
 eachDatabase((under) => {
-  it('the outcomes of earlier attempts are in the log of the job', async () => {
+  it('the failures of earlier attempts are in the log of the job', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     kalends.handle(flaky, ({ attempt, log }) => {

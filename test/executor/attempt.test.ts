@@ -1,4 +1,4 @@
-/** One attempt in memory: its handler's context, and attempts that end before the handler or without calling it. */
+/** Attempts in memory: the handler's context, and attempts that end before their handler or without calling it. */
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { AttemptTimeoutError, CancelledError } from '../../src/errors.ts'
 import type { Handler, HandlerContext } from '../../src/executor/handler.ts'
@@ -217,7 +217,7 @@ it('a result that repeats a secret of earlier progress is stored unchanged if th
   expect(ends.get('j')).toMatchObject({ kind: 'success', result: '"with hunter22"' })
 })
 
-it('the error of a result that does not match its schema contains no secrets of the result, and names its cause', async () => {
+it('the error for a result that does not match its schema contains a cause, but no secrets of the result', async () => {
   const { ends } = await running({
     jobs: [claimed('j')],
     redaction: new Redaction(['result.token']),
@@ -352,7 +352,7 @@ it('a job without log lines does not wait for the lines of other jobs', async ()
   expect([...ends.keys()]).toEqual(['silent', 'talks'])
 })
 
-it('ended attempts leave no timer', async () => {
+it('attempts that have ended leave no timers behind', async () => {
   const { executor, ends } = await running({
     jobs: [claimed('a'), claimed('b')],
     handler: () => 'done',

@@ -42,7 +42,7 @@ eachDatabase((under) => {
     ['exponential' as const, [10, 20, 40, 80, 100, 100]],
     ['fixed' as const, [10, 10, 10, 10, 10, 10]],
   ])(
-    'the delays of %s retries are %j ms on the database clock, within 10 % [R3]',
+    "the delays of %s retries are %j ms by the database's clock, within 10 % [R3]",
     async (retryBackoff, delays) => {
       const { open } = await scene(under)
       const kalends = await open()

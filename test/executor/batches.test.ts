@@ -7,7 +7,7 @@ import { claimed, executorOn, NOTHING, startLoops } from './claimed.ts'
 
 const CONCURRENCY = 200
 
-it('jobs that end together free capacity for one full claim and are written in one batch', async () => {
+it('jobs that end together free capacity for one full claim, and their outcomes are written in one batch', async () => {
   const jobs = 5 * CONCURRENCY
   const calls = { claims: [] as number[], settles: [] as number[], stopLooks: 0 }
   let given = 0

@@ -93,7 +93,7 @@ eachDatabase((under) => {
     expect(await ended(kalends, id)).toMatchObject({ state: 'cancelled', result: null })
   })
 
-  it('a final job stays unchanged', async () => {
+  it('cancelling a final job does not change it', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     kalends.handle(long, () => 'done')
@@ -146,7 +146,7 @@ eachDatabase((under) => {
     expect(await ended(kalends, 'left')).toMatchObject({ state: 'success', attempt: 2, result: 'attempt 2' })
   })
 
-  it('an evicted worker fires its signals, writes nothing more and continues under a new id [L27]', async () => {
+  it("an evicted worker fires its handlers' signals, discards their outcomes and continues under a new id [L27]", async () => {
     const on = await scene(under)
     const { beatUntil } = movableTimers(on)
     const { open, database } = on

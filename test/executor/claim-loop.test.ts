@@ -1,4 +1,4 @@
-/** When an executor claims and promotes, and when it compares its jobs with the database. */
+/** When an executor claims and promotes jobs, and when it compares its running jobs with the database. */
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { LeaseLostError, StoreUnavailableError } from '../../src/errors.ts'
 import { fenceOf } from '../../src/model/job.ts'
@@ -75,7 +75,7 @@ describe('after a claim without a response', () => {
     await pass(40_000)
     const queue = claims.map(claimed)
     const state = { isAway: false, failedAt: 0, onCompare: () => {} }
-    /** Milliseconds since the failed claim. */
+    /** The times of the comparisons, in milliseconds since the failed claim. */
     const compared: number[] = []
     const { executor, reasons } = await running(
       {

@@ -80,7 +80,7 @@ export function fakeTimers(): void {
   onTestFinished(() => void vi.useRealTimers())
 }
 
-/** Lets the event loop run for some turns, in which all work that needs no timer ends. */
+/** Lets the event loop run for some turns, so that all work that needs no timer ends. */
 export async function settledDown(turns = 50): Promise<void> {
   for (let turn = 0; turn < turns; turn += 1) await new Promise((resolve) => setImmediate(resolve))
 }

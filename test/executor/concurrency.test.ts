@@ -1,4 +1,4 @@
-/** The limit of concurrent jobs of one task in one worker. */
+/** The limit on concurrent jobs of one task in one worker. */
 import { expect, it } from 'vitest'
 import { type Kalends, task } from '../../src/index.ts'
 import { collect, ended, gate, scene, signal, until } from '../kalends/scene.ts'
@@ -7,7 +7,7 @@ import { eachDatabase } from '../support/databases.ts'
 const heavy = task('heavy', { concurrency: 2, retries: 0 })
 const light = task('light')
 
-/** Registers a handler for the heavy task that counts its concurrent runs, which last until `hold` resolves. */
+/** Registers a handler for the heavy task. It counts its concurrent runs, which last until `hold` resolves. */
 function watched(
   kalends: Kalends,
   hold: Promise<unknown> = Promise.resolve(),

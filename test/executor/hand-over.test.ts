@@ -90,7 +90,7 @@ function scene(
 
 const MANY = Array.from({ length: 250 }, (_, index) => `j${index}`)
 
-it('hands over all waiting jobs, a hundred at a time', async () => {
+it('a pass hands over all waiting jobs, a hundred at a time', async () => {
   const { handOver, limits, left, handedOver, settled } = scene(MANY)
   expect(await handOver.pass()).toBe(Infinity)
   expect(left.size).toBe(0)
@@ -99,7 +99,7 @@ it('hands over all waiting jobs, a hundred at a time', async () => {
   expect(settled).toEqual([])
 })
 
-it('if the submit callback takes too long, starts over with one job, then more', async () => {
+it('after a submit callback that takes too long, the next batch has one job, and later batches are larger', async () => {
   const error = new CallbackTooSlowError('too long')
   const { handOver, limits, refused, postponed } = scene(MANY, { failsOnce: { ids: ['j0'], error } })
   await handOver.pass()
@@ -113,7 +113,7 @@ it('if the submit callback takes too long, starts over with one job, then more',
   expect(postponed).toHaveLength(100)
 })
 
-it('after a submit that has ended the transaction, only uncommitted jobs are submitted again [X1]', async () => {
+it('after a submit that has ended the transaction, committed jobs count as handed over, and the others are postponed [X1]', async () => {
   const error = new TransactionEndedError('it ended the transaction')
   const { handOver, committed, refused, errors, handedOver, limits } = scene(['a', 'b'], {
     failsOnce: { ids: ['a'], error },
@@ -131,7 +131,7 @@ it('after a submit that has ended the transaction, only uncommitted jobs are sub
   expect(limits).toEqual([100, 100])
 })
 
-it('throws other errors, and continues in the next pass', async () => {
+it('a pass throws other errors, and the next pass continues', async () => {
   const error = new Error('the database is unavailable')
   const { handOver, left } = scene(['a'], { failsOnce: { ids: ['a'], error } })
   await expect(handOver.pass()).rejects.toBe(error)
@@ -139,7 +139,7 @@ it('throws other errors, and continues in the next pass', async () => {
   expect(left.size).toBe(0)
 })
 
-it('ends the jobs itself if the queue sends no reports, even if the callback has committed', async () => {
+it('a pass ends the jobs itself if the queue sends no reports, even if the callback has committed them', async () => {
   const error = new TransactionEndedError('it ended the transaction')
   const { handOver, committed, settled } = scene(['a', 'b', 'c'], {
     reports: false,
@@ -154,7 +154,7 @@ it('ends the jobs itself if the queue sends no reports, even if the callback has
   expect(settle.mock.calls.map(([ends]) => ends.map(({ fence }) => fence.id))).toEqual([['d']])
 })
 
-it('reports the error if the database rejects an outcome', async () => {
+it('a pass reports the error if the database rejects an outcome', async () => {
   const error = new Error('no end')
   const { handOver, errors } = scene(['a'], {
     reports: false,
@@ -201,7 +201,7 @@ it('each hand-over starts after the group of the last job of the previous hand-o
   expect(after).toEqual(['', 'c', 'c'])
 })
 
-it('promotes due jobs once after each call of wakeForTime', async () => {
+it('due jobs are promoted once after each call of wakeForTime', async () => {
   const promoteDue = vi.fn<HandOverStore['promoteDue']>(() => Promise.resolve(0))
   const { handOver } = scene([], { promoteDue })
   await handOver.pass()
@@ -212,7 +212,7 @@ it('promotes due jobs once after each call of wakeForTime', async () => {
   expect(promoteDue).toHaveBeenCalledTimes(1)
 })
 
-it('postpones a job that cannot be promoted, reports other promotion errors, and hands over the other jobs', async () => {
+it('a pass postpones a job that cannot be promoted, reports other promotion errors, and hands over the other jobs', async () => {
   const error = new Error('bad row')
   const scenes = {
     refusing: scene(['a'], {
@@ -234,7 +234,7 @@ it('postpones a job that cannot be promoted, reports other promotion errors, and
   expect(scenes.failing.errors.mock.calls).toEqual([[error, 'hand-over']])
 })
 
-it('a pass ends when the database is unavailable', async () => {
+it('a pass fails if the database is unavailable', async () => {
   const error = new StoreUnavailableError('away')
   const away = () => Promise.reject(error)
   const promoting = scene(['a'], { promoteDue: away })
@@ -246,7 +246,7 @@ it('a pass ends when the database is unavailable', async () => {
   expect([...promoting.handedOver, ...postponing.handedOver]).toEqual([])
 })
 
-it('reports the error if jobs cannot be postponed', async () => {
+it('a pass reports the error if jobs cannot be postponed', async () => {
   const error = new Error('no postpone')
   const tooSlow = new CallbackTooSlowError('too long')
   const { handOver, errors } = scene(['a'], {
@@ -260,14 +260,14 @@ it('reports the error if jobs cannot be postponed', async () => {
   ])
 })
 
-it('while the worker has no id, hands over nothing', async () => {
+it('a pass hands over nothing while the worker has no id', async () => {
   const { handOver, left, limits } = scene(['a'], { worker: () => null })
   expect(await handOver.pass()).toBe(Infinity)
   expect(limits).toEqual([])
   expect(left.size).toBe(1)
 })
 
-it('if the database accepts no job because submit failed, throws an error that names the callback', async () => {
+it('if all jobs are refused because submit failed, a pass throws an error that names the callback', async () => {
   const cause = new CallbackError('no more room')
   const { handOver } = scene(['a'], {
     handOver: () => Promise.reject(new AllRefusedError('all were refused', { cause })),
@@ -323,7 +323,7 @@ it('the error of a postponed job contains no secrets of the job', async () => {
   ])
 })
 
-it('postpones a job that the database rejects, and hands over other jobs', async () => {
+it('a pass postpones a job that the database rejects, and hands over other jobs', async () => {
   const error = new Error('bad row')
   const batches = [[], [jobOf('good')]]
   const { handOver, postponed, handedOver } = scene([], {
@@ -362,7 +362,7 @@ it('a pass ends after a second, so that the worker can stop', async () => {
   expect(limits).toHaveLength(2)
 })
 
-it('the loop runs a pass when it is woken, and none after its stop', async () => {
+it('the loop runs a pass when it is woken, and none after it has stopped', async () => {
   const { handOver, left, limits } = scene([])
   onTestFinished(() => handOver.stop())
   handOver.loop.start()

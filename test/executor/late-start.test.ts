@@ -91,7 +91,7 @@ describe('claimed jobs', () => {
 })
 
 eachDatabase((under) => {
-  it('a job that is claimed while a handler blocks the process for longer than the lease does not start on this worker', async () => {
+  it('if a handler blocks the process for longer than the lease, claimed jobs start only once the worker has a valid id again', async () => {
     const on = await scene(under)
     movableTimers(on)
     const kalends = await on.open({ lease: LEASE_MS })

@@ -1,4 +1,4 @@
-/** A worker claims a job again while an earlier claim of the same job is still running. */
+/** A worker claims a job again while its handler is still running for an earlier claim of the job. */
 import { expect, it, onTestFinished } from 'vitest'
 import { CancelledError, LeaseLostError } from '../../src/errors.ts'
 import type { ClaimedJob, Fence } from '../../src/model/job.ts'
@@ -75,7 +75,7 @@ it('a late stop request for the first claim does not stop the second claim', asy
   expect(await reasons.get(2)?.promise).toBeInstanceOf(CancelledError)
 })
 
-it('an evicted worker stops the jobs of its old id and writes nothing about them', async () => {
+it('an evicted worker stops the jobs of its old id and writes no outcomes for them', async () => {
   const { executor, claim, reasons, settled, stop } = running()
   stop.answer.open([])
   claim(1)

@@ -57,7 +57,7 @@ test.each<[string, Middleware]>([
         throw new Error('wrapped', { cause: error })
       }),
   ],
-])('middleware that %s does not prevent a snooze, and others see a SnoozedError', async (_, middleware) => {
+])('middleware that %s cannot prevent a snooze; the other sees a SnoozedError', async (_, middleware) => {
   const seen: unknown[] = []
   const watching: Middleware = (_job, run) =>
     run().catch((error: unknown) => {
@@ -116,7 +116,7 @@ test('a job that snoozes after it was asked to stop is cancelled', async () => {
   expect(await app.waitFor(await app.kalends.jobs.submit(poll))).toMatchObject({ state: 'cancelled' })
 })
 
-test('unlimited retries exceed the maximum of 1000 and can be set for tasks, schedules and jobs', async () => {
+test('unlimited retries can exceed the maximum of 1000, and can be set for tasks, schedules and jobs', async () => {
   const stubborn = task('stubborn', { retries: 'unlimited', retryDelay: 1, retryBackoff: 'fixed' })
   await using app = await open(async (kalends) => {
     kalends.handle(stubborn, ({ attempt }) => {

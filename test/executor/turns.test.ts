@@ -74,7 +74,7 @@ eachDatabase((under) => {
     expect(await kalends.jobs.get(unknown)).toMatchObject({ state: 'waiting', attempt: 0, worker: null })
   })
 
-  it('a schedule of an unknown task is submitted, and its job runs once a worker handles the task [S8]', async () => {
+  it('a schedule of an unknown task submits jobs, which run once a worker handles the task [S8]', async () => {
     const { open } = await scene(under)
     const old = await open({ worker: 'old' })
     old.handle(noted, () => {})

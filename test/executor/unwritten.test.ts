@@ -451,7 +451,7 @@ eachDatabase((under) => {
   )
 
   it.skipIf(kind === 'sqlite')(
-    'an open REPEATABLE READ transaction that deletes old log lines delays no outcome, and every line is written once it ends [L24]',
+    'an open REPEATABLE READ transaction that deletes old log lines delays no outcome, and every line is written once the transaction ends [L24]',
     async () => {
       const { open, database } = await scene(under)
       const kalends = await open()

@@ -76,7 +76,7 @@ export async function killWorkers(): Promise<void> {
 }
 
 export class WorkerProcess {
-  /** All its reports in order, with their times of arrival from performance.now(). */
+  /** All reports in order, with their times of arrival from performance.now(). */
   readonly reports: (WorkerReport & { readonly at: number })[] = []
   readonly #child: ChildProcess
   readonly #exit: Promise<unknown[]>
@@ -115,7 +115,7 @@ export class WorkerProcess {
     return worker
   }
 
-  /** The id with which it started. */
+  /** The id with which the worker started. */
   get id(): string {
     const ready = this.#find('ready', () => true, 0)
     if (ready === undefined) throw new Error('the worker is not ready')
@@ -189,19 +189,19 @@ export class WorkerProcess {
     await this.#exit
   }
 
-  /** Stops it cleanly and waits until it ends. */
+  /** Stops the worker cleanly, and waits until its process ends. */
   async stop(graceMs = 10_000): Promise<void> {
     this.order({ do: 'stop', graceMs })
     await this.ended()
   }
 
-  /** @returns the exit code, or the signal that ended it */
+  /** @returns the exit code, or the signal that ended the process */
   async ended(): Promise<number | string> {
     const [code, signal] = await this.#exit
     return typeof code === 'number' ? code : String(signal)
   }
 
-  /** null while it lives. */
+  /** null while the process is alive. */
   get exitCode(): number | string | null {
     return this.#child.exitCode ?? this.#child.signalCode
   }

@@ -142,7 +142,7 @@ eachDatabase(({ kind, fresh }) => {
       await wellAgain(worker)
     })
 
-    it('reports failing loops if another connection has locked the table', async () => {
+    it('reports failing loops if another connection has locked a table', async () => {
       const made = await database()
       const worker = await WorkerProcess.start(settings(made.url))
       const admin = await createConnection({ uri: made.url })

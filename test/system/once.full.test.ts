@@ -28,7 +28,7 @@ const KILL_EVERY_MS = 3500
 afterEach(killWorkers)
 
 eachDatabase(({ kind, fresh }) => {
-  it(`decides each slot of ${SCHEDULES} schedules exactly once while workers die [S3, L1, L7]`, {
+  it(`each slot of ${SCHEDULES} schedules is decided exactly once while workers die [S3, L1, L7]`, {
     timeout: (SECONDS + 120) * 1000,
   }, async () => {
     const database = await fresh()

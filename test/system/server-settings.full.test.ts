@@ -18,7 +18,7 @@ const run = promisify(execFile)
 const tick = task('tick')
 const OPTIONS: KalendsOptions = { pollInterval: 50, retention: false }
 
-/** How to run the server; null if it cannot be tested here, which the last lines of the run's output then report. */
+/** How to run the server; null if it cannot be tested here. The last lines of the run's output then report this. */
 async function planOf(kind: 'mariadb' | 'mysql'): Promise<PrivateServerPlan | null> {
   if (!wantedDatabases(process.env).includes(kind)) return null
   const testRun = inject('testRun')

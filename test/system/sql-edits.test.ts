@@ -75,7 +75,7 @@ eachDatabase(({ kind, fresh }) => {
 
     afterAll(killWorkers)
 
-    // Each of these tests has its own schedules, so they can wait concurrently.
+    // Each of these tests has its own schedules, so the tests can wait concurrently.
     it.concurrent('a row with only three columns set is a schedule', async () => {
       await admin("INSERT INTO periodic_task (id, task, timer) VALUES ('three', 'tick', '*:*:*')")
       const run = await runAfter('three', 0)
@@ -151,7 +151,7 @@ eachDatabase(({ kind, fresh }) => {
       expect(await jobs('future')).toHaveLength(1)
     })
 
-    it.concurrent('a schedule with nextrun NULL is planned at once [L44]', async () => {
+    it.concurrent('a schedule whose nextrun is set to NULL is planned again at once [L44]', async () => {
       await admin("INSERT INTO periodic_task (id, task, timer) VALUES ('nulled', 'tick', 'yearly')")
       await until('it is planned', () => isPlanned('nulled'))
       const { nextrun } = await schedule('nulled')
@@ -196,7 +196,7 @@ eachDatabase(({ kind, fresh }) => {
       expect(await jobs('pruned')).toEqual([])
     })
 
-    it.concurrent('a mark that is cleared manually frees its schedule at once', async () => {
+    it.concurrent('clearing a mark manually frees its schedule at once', async () => {
       const later = sqlInstant((await clock()) + 3_600_000)
       await admin(
         `INSERT INTO periodic_task (id, task, timer, worker, marked, mark_ends) VALUES ('freed', 'tick', '*:*:*', 'w/gone', '${later}', '${later}')`,
@@ -240,7 +240,7 @@ eachDatabase(({ kind, fresh }) => {
       expect(await jobs('deleted')).toHaveLength(left)
     })
 
-    it('an open transaction delays only the rows that it has locked [L40]', async () => {
+    it('an open transaction delays only what it has locked [L40]', async () => {
       await admin(
         "INSERT INTO periodic_task (id, task, timer) VALUES ('locked', 'tick', '*:*:*'), ('beside', 'tick', '*:*:*')",
       )

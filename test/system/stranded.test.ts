@@ -38,7 +38,7 @@ eachDatabase(({ kind, fresh }) => {
 
   // With the default lease of one minute, this test would exceed its time limit.
   it.skipIf(kind === 'sqlite')(
-    'a worker whose connections have died silently works again when its lease has ended',
+    'a worker whose connections have died silently works again after the length of its lease',
     { timeout: 30_000 },
     async () => {
       const server = await fresh()

@@ -56,7 +56,7 @@ eachDatabase(({ kind, fresh }) => {
       const database = await fresh()
       const doomed = await WorkerProcess.start({ ...settings(database, 'doomed'), scheduler: false })
       const heir = await WorkerProcess.start(settings(database, 'heir'))
-      // The row as the scheduler leaves it if its process is killed between mark and submit.
+      // The row as the scheduler leaves it if its process is killed between marking and submitting.
       const now = await clock(database)
       await database.query(
         `INSERT INTO periodic_task (id, task, timer, worker, marked, mark_ends) VALUES ('held', 'tick', '*:*:*', '${doomed.id}', '${sqlInstant(now)}', '${sqlInstant(now + LEASE_MS)}')`,
@@ -201,7 +201,7 @@ eachDatabase(({ kind, fresh }) => {
       it.each([
         ['that does not start its job', /INSERT INTO .*JSON_TABLE/s],
         ['that also starts its job', /UPDATE .*SET state = 'running'/s],
-      ])('a lost response to a submission %s neither loses nor duplicates it [L7]', async (_, statement) => {
+      ])('a submission %s is not lost or repeated if its response is lost [L7]', async (_, statement) => {
         const database = await fresh()
         const proxy = await Proxy.open(database.url)
         const worker = await WorkerProcess.start({ ...settings(database, 'w'), url: proxy.url })
@@ -297,7 +297,7 @@ eachDatabase(({ kind, fresh }) => {
   }
 })
 
-/** Unix milliseconds of the database's clock. */
+/** The time of the database's clock, in Unix milliseconds. */
 async function clock(database: TestDatabase): Promise<number> {
   const [row] = await database.query(
     database.kind === 'sqlite'

@@ -38,7 +38,7 @@ test('nothing runs by itself; `advance` runs everything that becomes due, at its
   ])
 })
 
-test('a step can take longer than the lease in real time', async () => {
+test('`drain` can take longer than the lease in real time', async () => {
   let ran = 0
   await using app = await open((kalends) => kalends.handle(step, () => void (ran += 1)))
   await app.kalends.jobs.submit(step)
@@ -248,7 +248,7 @@ test('`open` rejects with the problems in the declarations, or with an error fro
   await expect(open(async () => Promise.reject(new Error('later')))).rejects.toThrow('later')
 })
 
-test('pause, resume, overlap and max_runs work as in a worker', async () => {
+test('pause, resume, maxRuns and explain work as in a worker', async () => {
   const slots: string[] = []
   await using app = await open((kalends) => {
     kalends.handle(report, ({ slot }) => void slots.push(slot?.toISOString().slice(11, 16) ?? ''))

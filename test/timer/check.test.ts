@@ -38,7 +38,7 @@ describe('the result for a valid timer', () => {
     ['America/New_York', 'Fri 2026-03-27 09:00:00 -04:00'],
     ['Pacific/Marquesas', 'Fri 2026-03-27 09:00:00 -09:30'],
     ['UTC', 'Fri 2026-03-27 09:00:00 +00:00'],
-  ])('the run times of a valid timer are also in the local time of %s [T8]', (zone, local) => {
+  ])('the run times of a valid timer are also given in the local time of %s [T8]', (zone, local) => {
     expect(valid('2026-03-27 9:00', { zone }).elapses.map((elapse) => elapse.local)).toEqual([local])
   })
 
@@ -274,7 +274,7 @@ describe('a warning reports the effect of a clock change [T8]', () => {
     expect(warningsOf('Mon 2:30', 'Europe/Berlin')).toEqual([])
   })
 
-  test('warnings agree with the run times', () => {
+  test('the run times around clock changes are as the warnings say', () => {
     const zone = 'Europe/Berlin'
     const spring = valid('2:30', { zone, after: new Date('2026-03-28T00:00Z'), limit: 2 })
     expect(spring.elapses.map(({ local }) => local)).toEqual([

@@ -63,7 +63,7 @@ test.each([
   expect(checkTimer(text)).toMatchObject({ kind: 'cron', description, events })
 })
 
-test('cron! is the strict form: POSIX, in a normal form with the same prefix', () => {
+test('cron! is the strict form: it accepts only POSIX, and its normal form has the same prefix', () => {
   expect(timer(' CRON!  05 9-17  * * 1-5 utc').text).toBe('cron! 5 9-17 * * 1-5 UTC')
   expect(timer('cron! 30 2 * * * Europe/Berlin').next(NOON)).toEqual(new Date('2026-03-28T01:30Z'))
   expect(checkTimer('  cron! 0 9 * * mon', { after: NOON })).toMatchObject({
@@ -71,7 +71,7 @@ test('cron! is the strict form: POSIX, in a normal form with the same prefix', (
   })
 })
 
-/** The field, the token, the reason or its beginning, and the suggestion. */
+/** The expression, the field, the token, the reason or its beginning, and the suggestion. */
 const refused = [
   ['5/15 * * * *', 'minute', '5/15', 'a step follows * or a range, as in */2 or 0-59/2', 'write *:5/15'],
   ['0 0 * * mon/2', 'day of the week', 'mon/2', 'a step follows', 'write Mon,Wed,Fri 0:00'],
