@@ -432,7 +432,7 @@ onEachStore((under) => {
     })
 
     it.each(['worker', 'periodic_task', 'job', 'job_log', 'attempt'])(
-      'no operation of a loop waits for the end of an open transaction that locks the table %s [S16]',
+      'no operation of a loop waits for the release of a lock on the table %s [S16]',
       async (table) => {
         const past = after(await clock(under), -1000)
         for (const id of ['a', 'b']) await planned(under, id, past)
