@@ -357,13 +357,10 @@ describe('a database that cannot be opened', () => {
     expect(JSON.stringify([String(error), error])).not.toContain('s3cret')
   })
 
-  it.each(['a-b', 'a`b', 'x'.repeat(33)])(
-    'the table prefix %s is rejected',
-    async (tablePrefix) => {
-      await expect(openStore('sqlite::memory:', { tablePrefix })).rejects.toThrow(InvalidInputError)
-      await expect(migrateDatabase('sqlite::memory:', { tablePrefix })).rejects.toThrow(InvalidInputError)
-    },
-  )
+  it.each(['a-b', 'a`b', 'x'.repeat(33)])('the table prefix %s is rejected', async (tablePrefix) => {
+    await expect(openStore('sqlite::memory:', { tablePrefix })).rejects.toThrow(InvalidInputError)
+    await expect(migrateDatabase('sqlite::memory:', { tablePrefix })).rejects.toThrow(InvalidInputError)
+  })
 
   it('is rejected if it is not a URL, a pool or a drizzle database', async () => {
     // @ts-expect-error not a target
