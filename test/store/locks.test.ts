@@ -621,7 +621,7 @@ onEachStore((under) => {
       ])
     })
 
-    it('even during an open transaction on a schedule of a batch, no more jobs start than the capacity allows', async () => {
+    it('even if an open transaction blocks a schedule of the batch, no more jobs start than the capacity allows', async () => {
       const { scheduling } = loops()
       const past = after(await clock(under), -1000)
       for (const id of ['l1', 'l2', 'l3']) await planned(under, id, past)
@@ -637,7 +637,7 @@ onEachStore((under) => {
       expect(started.length).toBeLessThanOrEqual(1)
     })
 
-    it('an open transaction on some schedules does not delay other schedules', async () => {
+    it('open transactions on some schedules delay the other schedules of the batch by at most one call', async () => {
       const { scheduling } = loops()
       const past = after(await clock(under), -1000)
       // The names differ from those in other tests, whose deleted rows the server may still check.
