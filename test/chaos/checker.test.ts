@@ -525,7 +525,7 @@ describe('detects a record with one fault:', () => {
       })),
     ],
     [
-      'args that the schedule did not have at that time',
+      'args that the schedule did not have when the job was submitted',
       'copy',
       changed(middle('edit-1'), { args: '{"spoiled":true}' }),
     ],

@@ -141,7 +141,7 @@ onEachStore((under) => {
       })
     })
 
-    it('an open transaction on a schedule or its job delays only the outcome of that run', async () => {
+    it('an open transaction on a schedule or its job delays only the outcome of that job', async () => {
       const attempts = []
       for (const id of ['a', 'b', 'c', 'd']) {
         await planned(under, id, null, { idle: 'done' })
