@@ -18,10 +18,10 @@
  * The protocol that every worker follows, without a leader:
  *
  * 1. **Mark.** A schedule is a row of `periodic_task`. Its generated column `wake_at` is the time at which it needs
- *    attention: at `nextrun`, immediately after an edit, or when a mark ends. A worker marks the earliest due rows with
- *    its id. A mark is a lease: no other worker plans the row until the mark ends.
+ *    attention: at `nextrun`, immediately after an edit, or when a mark expires. A worker marks the earliest due rows
+ *    with its id. A mark is a lease: no other worker plans the row until the mark ends.
  * 2. **Submit**, in one transaction: lock the marked rows again, plan each in its current state (a pure function of the
- *    row, the clock and its open jobs), insert a row of `job` for each slot that runs and one row for each series of
+ *    row, its open jobs and the clock), insert a row of `job` for each slot that runs and one row for each series of
  *    skipped slots, advance `nextrun`, and end the marks. A crash leaves either all of this or nothing, and a unique
  *    key on schedule and slot prevents a second job for a slot.
  * 3. **Claim.** Workers claim jobs of the tasks that they handle, in batches. Groups take turns. Each claim of a job
@@ -33,7 +33,7 @@
  * 6. **Sleep** exactly until the next row is due, and check once per poll interval for changes made by other processes.
  *
  * Each worker writes a heartbeat. If a worker is silent for the length of a lease, another worker takes over its marks
- * and jobs. A worker that was cut off for that long stops its handlers, writes nothing more about their jobs, and
+ * and jobs. A worker that was cut off for that long stops its handlers, writes nothing more for their jobs, and
  * continues under a new id.
  *
  * @module

@@ -247,7 +247,7 @@ describe('the source follows the design', () => {
     expect(outside).toEqual([])
   })
 
-  test('inside store/, statements import no dialect, and dialects no statements', () => {
+  test('inside store/, statements and dialects do not import each other', () => {
     const importsIn = (folder: string) =>
       filesIn(folder).flatMap(([file, source]) =>
         importsOf(source)

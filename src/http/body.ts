@@ -76,7 +76,7 @@ async function readBytes(request: Request, limit: number): Promise<Uint8Array> {
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
 const MINUS = 0x2d
-/** Matches the start of a number and every character that JSON.parse could read as part of it. */
+/** Matches the start of a number and all following characters that JSON.parse could read as part of it. */
 const NUMBER = /[-\d][-+.\deE]*/y
 
 /**

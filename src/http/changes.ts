@@ -148,7 +148,7 @@ export class EventStream {
     if (this.send(`event: change\ndata: ${data}`)) this.#pending.clear()
   }
 
-  /** @returns whether the message was sent; false if the connection has no room for it */
+  /** @returns whether the message was sent; false if the connection has no room for it, or is closed */
   send(message: string): boolean {
     if ((this.#controller?.desiredSize ?? 0) > 0) {
       this.#controller?.enqueue(this.#encoder.encode(`${message}\n\n`))

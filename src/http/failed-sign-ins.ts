@@ -42,7 +42,7 @@ export function hasCredentials(headers: Headers): boolean {
 
 export class FailedSignIns {
   readonly #limits: typeof SIGN_IN_LIMITS
-  /** The failures of each client, ordered by the last failure. */
+  /** The failures of each client, ordered by the time of the last failure. */
   readonly #failures = new Map<string, Failures>()
   /** Ends each delay. */
   readonly #delays = new Set<() => void>()

@@ -1,8 +1,8 @@
 /**
- * Decides which requests are allowed. The API is closed by default: without `authorize`, every request except health
- * checks is refused, unless the option `open` is set. An open API responds only to `localhost`, `127.0.0.1`, `[::1]` and
- * the names in `hosts`, so a web page whose host name points to this machine (DNS rebinding) gets no response. An open
- * API rejects requests that it recognises as forwarded, because all clients behind a proxy seem to be on this machine.
+ * Decides which requests are allowed. The API is closed by default: without `authorize`, every request is refused,
+ * unless the option `open` is set. An open API responds only to `localhost`, `127.0.0.1`, `[::1]` and the names in
+ * `hosts`, so a web page whose host name points to this machine (DNS rebinding) gets no response. An open API rejects
+ * requests that it recognises as forwarded, because all clients behind a proxy seem to be on this machine.
  */
 import { InvalidInputError } from '../errors.ts'
 import type { Logger } from '../index.ts'
@@ -82,7 +82,7 @@ export class Gate {
         `This server does not respond to the host '${shortened(host)}'; name it in the option 'hosts'`,
       )
     if (this.#open === null || this.#authorize !== null) return
-    // Some proxies add no header but use HTTP/1.0, such as nginx before 1.29.7 with its defaults.
+    // Some proxies, such as nginx before 1.29.7 with its defaults, add no header but use HTTP/1.0.
     if (!isForwarded(request.headers) && incoming?.httpVersion !== '1.0') return
     throw new Problem(
       403,

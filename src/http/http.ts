@@ -1,7 +1,7 @@
 /**
  * The REST API as a fetch handler. Reasons to refuse a request are checked in this order: a URL or a header that is too
  * long, a path outside the mount point, an unknown host, an unknown path, a write from a page on another site, an
- * unknown caller, a role that is too low, an invalid query or body.
+ * unknown caller, a role that is too low, a scope where none is allowed, and an invalid query or body.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Hono } from 'hono'

@@ -32,7 +32,7 @@ export function node(handler: HttpHandler): (request: IncomingMessage, response:
   }
 }
 
-/** @returns undefined if no framework removed anything from the URL */
+/** @returns undefined if no framework reported a mount point or removed one from the URL */
 function mountPointOf({ baseUrl, originalUrl, url }: Incoming): string | undefined {
   // Express reports the mount point, even if it has parameters. Connect removes it from the URL without reporting it.
   if (baseUrl !== undefined) return baseUrl

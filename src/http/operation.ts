@@ -59,7 +59,7 @@ export interface Operation extends Description {
   readonly method: Method
   /** `/api/v1/schedules/{id}` */
   readonly path: string
-  /** Null means any caller, even without a sign-in. */
+  /** Null if any caller may use the operation, even without a sign-in. */
   readonly permission: Permission | null
   readonly params: z.ZodObject
   readonly query: z.ZodObject

@@ -101,7 +101,7 @@ export const operations: readonly Operation[] = [
       const found = await reach.views.failures(query)
       const items: FailureGroup[] = []
       for (const group of found.items.slice(0, MAX_FAILURES)) {
-        // Errors that were stored before `redact` was set, or written in SQL, still contain secrets from the args of
+        // Errors that were stored before `redact` was set, or written in SQL, may contain secrets from the args of
         // their jobs.
         const job = redaction.hides() ? await reach.jobs.get(group.lastJobId) : null
         items.push({ ...group, error: shownFailure(group.error, job, call) })

@@ -16,8 +16,9 @@ export interface HttpOptions {
   readonly authorize?: Authorize | undefined
   /**
    * The role of every caller, if there is no `authorize`. Only for demos, on a server that listens on the loopback
-   * interface. The API then responds only to the machine's own host names and those in `hosts`, and rejects requests
-   * that have forwarding headers or use HTTP/1.0. It cannot detect every proxy, so behind a proxy, use `authorize`.
+   * interface. The API then responds only to `localhost`, `127.0.0.1`, `[::1]` and the names in `hosts`, and rejects
+   * requests that have forwarding headers or use HTTP/1.0. It cannot detect every proxy, so behind a proxy, use
+   * `authorize`.
    */
   readonly open?: Role | undefined
   /**
@@ -26,11 +27,11 @@ export interface HttpOptions {
    */
   readonly builtInTasks?: boolean | undefined
   /**
-   * Called before each write, for each schedule and job. To refuse the write, return false or a message for the
-   * caller.
+   * Called before each write, for each schedule and job, and before each freeze and thaw. To refuse the write, return
+   * false or a message for the caller.
    */
   readonly permit?: Permit | undefined
-  /** Host names that the API responds to, in addition to those of this machine; default with `authorize`: any. */
+  /** Host names that the API responds to, in addition to the local ones; default with `authorize`: any. */
   readonly hosts?: readonly string[] | undefined
   /**
    * Origins of other sites whose pages may write, such as `https://admin.example`. The API's own origin is always

@@ -56,7 +56,7 @@ export class WebPage {
     // The page reports the unknown address and links back.
     if (path !== '') return path.startsWith('/api/') ? null : page(this.#html, path, 404)
     // Browsers resolve relative addresses against the folder, so this adds a trailing slash to the mount point. The
-    // location contains only the last segment, because the host name in the request is the caller's choice.
+    // location is relative, because the caller chooses the host name in the request.
     return new Response(null, {
       status: 308,
       headers: { location: `./${base.slice(base.lastIndexOf('/') + 1)}/` },

@@ -31,7 +31,7 @@ const STUCK_FOR_GOOD_MS = 180_000
 /** Runs continue without these loops, so a failure of one is only a warning. */
 const UNNEEDED = new Set(['journal', 'progress'])
 
-/** The health of a process that is not a worker, or has stopped. */
+/** The health of a process that is not a worker, or is no longer one. */
 export function unstarted(isStopped: boolean): Health {
   const stopped: HealthNote = { code: 'stopped', subject: null, text: 'it was stopped' }
   return {

@@ -85,7 +85,7 @@ export class Membership {
     })
   }
 
-  /** The id of this worker; null if its last heartbeat was too long ago, or its version cannot use the tables. */
+  /** The id of this worker; null without a recent heartbeat, or if its version cannot use the tables. */
   id(): string | null {
     const sinceMs = this.#sinceHeartbeatMs()
     if (this.#outdated !== null) return null

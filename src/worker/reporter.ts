@@ -30,7 +30,7 @@ export interface SettledEvent {
   readonly state: FinalState | 'waiting'
   /** The time in milliseconds until the next attempt, or null if the job is not waiting. */
   readonly retryInMs: number | null
-  /** Whether a stopping worker returned the job to the queue; if so, this attempt does not count. */
+  /** Whether the worker returned the job to the queue, such as when it stops; if so, this attempt does not count. */
   readonly released: boolean
   /** Whether the handler asked to run again later; if so, this attempt does not count. */
   readonly snoozed: boolean

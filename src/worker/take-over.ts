@@ -117,7 +117,7 @@ export class TakeOver {
       } catch (error) {
         if (isA(error, StoreUnavailableError)) throw error
         onError(error, 'take-over')
-        // Each call tries more orphans, and orphans that can be settled may follow the rejected ones.
+        // Each call tries further orphans, and orphans that can be settled may follow the rejected ones.
         hasMore = error instanceof AllRefusedError
       }
     }

@@ -16,7 +16,7 @@ describe(`systemd 252 and Kalends with the tz database ${process.versions['tz'] 
     expect(wrong).toEqual([])
   })
 
-  test('agree on the normal form, which is idempotent [T1]', () => {
+  test('agree on the normal form, which normalises to itself [T1]', () => {
     for (const { expr, tz, normalized, valid } of goldenRows) {
       if (!valid || normalized === null) continue
       expect(String(calendar(expr, { zone: tz })), expr).toBe(normalized)

@@ -73,7 +73,7 @@ const anyEvent = fc.oneof(
 )
 const anyMicros = fc.integer({ min: micros('1969-12-01T00:00:00Z'), max: micros('2200-02-01T00:00:00Z') })
 
-/** The elapses from an instant on. */
+/** The elapses at or after an instant. */
 function* elapsesOf(event: CalendarEvent, from: number): Generator<Date> {
   for (let at = event.next(new Date(from - 1)); at !== null; at = event.next(at)) yield at
 }
@@ -178,7 +178,7 @@ describe('a search that checks every minute finds the same run times [T2]', () =
 })
 
 describe('for every event and instant', () => {
-  test('the normal form of an event is its own normal form and elapses at the same times', () => {
+  test('the normal form of an event has the same normal form and the same run times', () => {
     fc.assert(
       fc.property(anyEvent, anyMicros, (text, at) => {
         const event = calendar(text)

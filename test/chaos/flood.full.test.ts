@@ -1,8 +1,8 @@
 /**
  * A worker whose API is flooded in every way at once submits on time and reports its health correctly. The worker is a
  * separate process, as in production; requests and time are bounded. Worker, server and flood share the machine, so the
- * permitted lateness is a multiple of the time that a statement of another client takes during the flood. [Two cores: at
- * most 50 ms late on SQLite, 450 ms on the servers.]
+ * permitted lateness is one second plus a multiple of the time that a statement of another client takes during the
+ * flood. [Two cores: at most 50 ms late on SQLite, 450 ms on the servers.]
  */
 import { connect, type Socket } from 'node:net'
 import { writeFile } from 'node:fs/promises'

@@ -12,7 +12,7 @@ import type { JournalEntry, RowText, RunLine, RunRecord } from '../../bench/chao
 
 export const LEASE_MS = 4000
 export const POLL_INTERVAL_MS = 1000
-/** How far the database's clock is ahead of the harness's clock; also the first value of the monotonic clock. */
+/** How far the database's clock is ahead of the harness's clock. The monotonic clock is another second behind. */
 const OFFSET_MS = 7_000_000
 const WORKER = 'w1/1'
 

@@ -141,7 +141,7 @@ onEachStore((under) => {
       })
     })
 
-    it('an open transaction on a schedule or its job delays only the outcome of that run', async () => {
+    it('an open transaction on a schedule or its job delays only the outcome of that job', async () => {
       const attempts = []
       for (const id of ['a', 'b', 'c', 'd']) {
         await planned(under, id, null, { idle: 'done' })
@@ -432,7 +432,7 @@ onEachStore((under) => {
     })
 
     it.each(['worker', 'periodic_task', 'job', 'job_log', 'attempt'])(
-      'no operation of a loop waits for the end of an open transaction that locks the table %s [S16]',
+      'no operation of a loop waits for the release of a lock on the table %s [S16]',
       async (table) => {
         const past = after(await clock(under), -1000)
         for (const id of ['a', 'b']) await planned(under, id, past)
@@ -621,7 +621,7 @@ onEachStore((under) => {
       ])
     })
 
-    it('even during an open transaction on a schedule of a batch, no more jobs start than the capacity allows', async () => {
+    it('even if an open transaction blocks a schedule of the batch, no more jobs start than the capacity allows', async () => {
       const { scheduling } = loops()
       const past = after(await clock(under), -1000)
       for (const id of ['l1', 'l2', 'l3']) await planned(under, id, past)
@@ -637,7 +637,7 @@ onEachStore((under) => {
       expect(started.length).toBeLessThanOrEqual(1)
     })
 
-    it('an open transaction on some schedules does not delay other schedules', async () => {
+    it('open transactions on some schedules delay the other schedules of the batch by at most one call', async () => {
       const { scheduling } = loops()
       const past = after(await clock(under), -1000)
       // The names differ from those in other tests, whose deleted rows the server may still check.

@@ -134,7 +134,7 @@ onEachStore((under) => {
     await store.close()
   })
 
-  it('without migrate, an empty database is rejected and stays empty, and the error says how to fix it', async () => {
+  it('with `migrate: false`, an empty database is rejected and stays empty, and the error says how to fix it', async () => {
     const database = await under.bare()
     const opening = openStore(database.url, { migrate: false })
     await expect(opening).rejects.toThrow(SchemaError)
@@ -142,7 +142,7 @@ onEachStore((under) => {
     expect(await tableNames(database)).toEqual([])
   })
 
-  it('without migrate, a migrated database is used unchanged', async () => {
+  it('with `migrate: false`, a migrated database is used unchanged', async () => {
     const store = await under.another({ migrate: false })
     expect(await store.schedules.get('none')).toBeNull()
   })
@@ -230,7 +230,7 @@ eachDatabase(({ kind, fresh, bare }) => {
       else await expect(openStore(database.url)).rejects.toThrow('99.2.0')
     })
 
-    it('tables that need a later version stop a running worker: its run completes, no job starts, and health names the version [L57]', async () => {
+    it('if the tables need a later version, a running worker takes on no more work: its run completes, no job starts, and health names the version [L57]', async () => {
       const on = await scene({ fresh: bare })
       const { beat, beatUntil } = movableTimers(on)
       const { database } = on
@@ -357,13 +357,10 @@ describe('a database that cannot be opened', () => {
     expect(JSON.stringify([String(error), error])).not.toContain('s3cret')
   })
 
-  it.each(['a-b', 'a`b', 'x'.repeat(33)])(
-    'a database with the table prefix %s is rejected',
-    async (tablePrefix) => {
-      await expect(openStore('sqlite::memory:', { tablePrefix })).rejects.toThrow(InvalidInputError)
-      await expect(migrateDatabase('sqlite::memory:', { tablePrefix })).rejects.toThrow(InvalidInputError)
-    },
-  )
+  it.each(['a-b', 'a`b', 'x'.repeat(33)])('the table prefix %s is rejected', async (tablePrefix) => {
+    await expect(openStore('sqlite::memory:', { tablePrefix })).rejects.toThrow(InvalidInputError)
+    await expect(migrateDatabase('sqlite::memory:', { tablePrefix })).rejects.toThrow(InvalidInputError)
+  })
 
   it('is rejected if it is not a URL, a pool or a drizzle database', async () => {
     // @ts-expect-error not a target

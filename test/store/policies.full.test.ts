@@ -1,4 +1,4 @@
-/** Overlap policies with concurrent schedulers and executors in several processes, in real time. */
+/** Overlap policies with several concurrent schedulers and executors, in real time. */
 import { expect, it } from 'vitest'
 import { plan } from '../../src/model/plan.ts'
 import type { AttemptEnd } from '../../src/model/settle.ts'

@@ -59,7 +59,7 @@ onEachStore((under) => {
   const claim = (limit = 100) => under.store.executing.claim(WORKER, policies('task'), limit, '')
   const ends = (id: string, end: AttemptEnd = success, policy: RunPolicy = DEFAULT_POLICY) =>
     write(under.store).settle([{ fence: { id, worker: WORKER, claim: 1 }, end, policy }])
-  /** The state, reason, number of slots and run number of each job, ordered by slot. */
+  /** The state, reason, number of missed slots and run number of each job, ordered by slot. */
   const jobs = async () =>
     (await under.query('SELECT state, reason, missed, run FROM job ORDER BY slot, id')).map((row) =>
       [row['state'], row['reason'], row['missed'], row['run']].join(' ').replaceAll(/ {2,}/g, ' ').trim(),

@@ -31,14 +31,14 @@ it.each(['sqlite:', 'sqlite:file:', 'sqlite://file://'])(
   },
 )
 
-it('migrate creates files with the same mode', async () => {
+it('`Kalends.migrate` also creates a file with mode 0600', async () => {
   const path = await folder()
   await Kalends.migrate(`sqlite:${join(path, 'app.db')}`)
   const { mode } = await stat(join(path, 'app.db'))
   expect(mode & 0o777).toBe(0o600)
 })
 
-it('an existing file keeps its mode and content', async () => {
+it('an existing file keeps its mode, and its -wal and -shm files get the same mode', async () => {
   const path = await folder()
   const file = join(path, 'app.db')
   await writeFile(file, '')

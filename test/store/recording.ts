@@ -14,7 +14,7 @@ export interface Recording {
 /** Passed to `before` ahead of each transaction, because nothing else can write to a SQLite file during it. */
 export const START = 'START TRANSACTION'
 
-/** @param before  called before each statement and, with START, before each transaction; its errors fail the call */
+/** @param before  called before each statement and, with START, each transaction; its errors make the call fail */
 export async function recording(
   url: string,
   before: (statement: string) => Promise<unknown> = async () => undefined,

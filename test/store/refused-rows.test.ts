@@ -272,7 +272,7 @@ onEachStore((under) => {
       return { store, count, clear, ends }
     }
 
-    it('an outcome whose result is rejected fails the attempt and does not affect other outcomes', async () => {
+    it('an attempt whose result is rejected fails, and does not affect other outcomes', async () => {
       const { store, count, ends } = await ended((id) => id === 'bad')
       await refuse('UPDATE', 'job', 'NEW.result = \'"bad"\'')
       const { settled, refused } = await store.executing.settle(ends)
@@ -310,7 +310,7 @@ onEachStore((under) => {
     })
   })
 
-  it('a rejected log line and rejected progress do not affect other jobs', async () => {
+  it('a rejected log line does not affect other lines, and rejected progress does not affect other jobs', async () => {
     const { store } = await recorded()
     for (const id of ['bad', 'good']) await job(under, id)
     const jobs = await store.executing.claim('w/1', policies('task'), 2, '')

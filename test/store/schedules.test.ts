@@ -196,7 +196,7 @@ onEachStore((under) => {
     expect(await schedules.pause('none', { jobs: 'leave', reason: null })).toBeNull()
   })
 
-  it('a pause cancels a long queue', async () => {
+  it('a pause can cancel every job of a long queue', async () => {
     await planned(under, 's', null, { overlap: 'allow' })
     const queue = Array.from({ length: 1001 }, (_, index) => ({
       id: `job ${index}`,
@@ -312,7 +312,7 @@ onEachStore((under) => {
       expect(results.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected'])
     })
 
-    it('run-now of an unknown schedule reports that it does not exist', async () => {
+    it('run-now returns null for an unknown schedule', async () => {
       expect(await write(under.store).runNow('none')).toBeNull()
     })
 

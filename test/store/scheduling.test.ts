@@ -856,7 +856,7 @@ onEachStore((under) => {
       ])
     })
 
-    it('does not scan the tables if restricted to lost workers', async () => {
+    it('keeps marks with an end that is too far in the future if restricted to what lost workers have left', async () => {
       const far = toText(after(await clock(under), 100 * LEASE_MS))
       await planned(under, 's', await ago(0), { worker: WORKER, marked: far, mark_ends: far })
       expect(await sweep('left by workers')).toEqual({ repaired: [], orphans: false })

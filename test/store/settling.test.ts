@@ -209,7 +209,7 @@ onEachStore((under) => {
       expect(await jobRow(under, 'j')).toMatchObject({ state: 'failed', reason: 'permanent', error: 'boom' })
     })
 
-    it('an attempt that is lost with its worker is retried by another worker at once', async () => {
+    it('an attempt that is lost with its worker is retried at once', async () => {
       await running('j')
       await settle(attempt('j', { kind: 'lost', error: 'gone' }))
       expect(await jobRow(under, 'j')).toMatchObject({
@@ -656,7 +656,7 @@ onEachStore((under) => {
     })
 
     it.skipIf(under.kind === 'sqlite')(
-      'a value that is too large for one statement of the server fails the attempt',
+      'an attempt fails if its result is too large for one statement of the server',
       async () => {
         const result = JSON.stringify('x'.repeat(70 * 1024 * 1024))
         await running('j')

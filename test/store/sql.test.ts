@@ -115,7 +115,7 @@ onEachStore((under) => {
       expect(await under.query('SELECT id FROM job UNION ALL SELECT id FROM periodic_task')).toEqual([])
     })
 
-    it('a schedule has at most one waiting or running job, and at most one job per slot [L3]', async () => {
+    it('a schedule has at most one exclusive job that is waiting or running, and at most one job per slot [L3]', async () => {
       await job(under, 'a', { periodic_task_id: 's', slot: '2026-01-01 00:00:00.000' })
       await expect(
         job(under, 'b', { periodic_task_id: 's', slot: '2026-01-02 00:00:00.000' }),
@@ -132,7 +132,7 @@ onEachStore((under) => {
     })
   })
 
-  it('an id that differs only in case or accent is a different id', async () => {
+  it('ids that differ only in case or accents are different ids', async () => {
     await under.query(
       "INSERT INTO periodic_task (id, task, timer) VALUES ('a', 't', 'daily'), ('A', 't', 'daily'), ('ä', 't', 'daily')",
     )
@@ -249,7 +249,7 @@ onEachStore((under) => {
       for (const [index] of timers.entries()) expect(await wakeAt(under, `s${index}`)).toEqual(FUTURE)
     })
 
-    it('every millisecond of a time is preserved [L21]', async () => {
+    it('times are preserved to the millisecond [L21]', async () => {
       await planned(under, 's', FUTURE)
       for (let ms = 0; ms < 1000; ms += under.kind === 'sqlite' ? 1 : 37) {
         const next = new Date(FUTURE.getTime() + ms)

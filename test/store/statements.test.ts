@@ -270,7 +270,7 @@ eachDatabase(({ kind, bare }) => {
       await readsBy(found(statements, /^UPDATE/), primary)
     })
 
-    it('submitting reads and writes schedules by key, and checks for open jobs of a schedule', async () => {
+    it('submitting reads and writes schedules by key, and finds their open jobs by an index', async () => {
       const marks = await recorded.store.scheduling.markDue(WORKER, 100, LEASE_MS)
       const statements = await statementsOf(() => recorded.store.scheduling.submit(WORKER, marks, submitDue))
       await readsBy(found(statements, /^SELECT id, task, enabled/), primary)
@@ -498,7 +498,7 @@ eachDatabase(({ kind, bare }) => {
       }
     })
 
-    it('a full sweep finds blocked and running jobs by state, even if the database has statistics', async () => {
+    it('a full sweep finds blocked and running jobs by state, even if the database has table statistics', async () => {
       const [sweep] = await statementsOf(() =>
         recorded.store.scheduling.sweep(WORKER, LEASE_MS, 'everything'),
       )
