@@ -1,4 +1,4 @@
-/** Kalends uses the options of the application's pool, even from a drizzle database, but opens its own connections. */
+/** Kalends opens its own connections with the options of the application's pool, which may be in a drizzle database. */
 import { connect } from 'node:net'
 import { drizzle } from 'drizzle-orm/mysql2'
 import mysqlCallbacks from 'mysql2'

@@ -118,7 +118,7 @@ eachDatabase((under) => {
     expect(messages()).toContain('error: Invalid timer; edit it to continue')
   })
 
-  it('all slots of a burst are submitted, in batches [S10]', async () => {
+  it('all 1200 slots of a burst are submitted and run once [S10]', async () => {
     const { open, database } = await scene(under)
     const kalends = await open({ pollInterval: '1s' })
     kalends.handle(tick, () => {})
