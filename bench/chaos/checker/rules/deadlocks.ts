@@ -13,7 +13,7 @@ export function deadlocks({ record }: Evidence): Violation[] {
     {
       rule: 'deadlock',
       schedule: null,
-      text: `the server counted ${record.deadlocks} deadlocks; ${allowed} are allowed, for manual statements`,
+      text: `the server counted ${record.deadlocks} deadlocks, but only ${allowed} are allowed, for manual statements`,
     },
   ]
 }
