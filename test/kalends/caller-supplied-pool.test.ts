@@ -66,7 +66,7 @@ for (const { kind, bare, fresh } of databases.filter((database) => database.kind
       return { user: name, password: 'first' }
     }
 
-    it('a promise pool, a callback pool, and drizzle on each of them work, and stay open after a stop', async () => {
+    it('a promise pool, a callback pool, and drizzle on each of them work, and the pools stay open after a stop', async () => {
       const { url } = await database(bare)
       const promises = pool(url)
       const callbacks = mysqlCallbacks.createPool({ uri: url })

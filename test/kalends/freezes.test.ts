@@ -153,7 +153,7 @@ test('pausing and resuming a schedule during a freeze does not make it run', asy
   expect(runs).toEqual(['13:00 13:00', '14:00 14:00'])
 })
 
-test('a freeze on another group has no effect', async () => {
+test('a freeze of another group has no effect', async () => {
   await using on = await life((kalends) => kalends.schedules.create({ id: 's', task: work, timer: 'hourly' }))
   const { app, kalends } = on
   const { id } = await kalends.freeze({ group: 'none', until: at('18:00') })
