@@ -283,7 +283,7 @@ describe('a supervised loop', () => {
   })
 })
 
-it('a loop whose passes always request the next pass at once still lets timers and signals run', async () => {
+it('a loop whose passes always request the next pass at once still lets timers fire', async () => {
   let passes = 0
   const loop = new Loop({ name: 'eager', pass: () => Promise.resolve(-1 * (passes += 1)), onError: () => {} })
   loop.start()

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 
 /** A string that occurs exactly once in a file of dist/, and its replacement. */
 export interface Mutation {
-  /** Below dist/. */
+  /** The path below dist/. */
   readonly file: string
   readonly find: string
   readonly put: string
@@ -18,7 +18,7 @@ export interface Break {
   /** Which protection is removed, and the consequence. */
   readonly removes: string
   readonly mutations: readonly Mutation[]
-  /** Run once, after the tables are created and before the workers start. Only for MySQL and MariaDB. */
+  /** Statements for MySQL and MariaDB, run once, after the tables are created and before the workers start. */
   readonly sql: readonly string[]
   /** The faults that expose the break; empty if none are needed. */
   readonly faults: readonly string[]

@@ -64,7 +64,7 @@ function report(id: string, end: FinishOptions): void {
     .then(
       () => undefined,
       (error: unknown) => {
-        // The job was pruned.
+        // A job that is not found has been pruned.
         if (!(error instanceof NotFoundError)) console.error(error)
       },
     )

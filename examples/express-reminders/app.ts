@@ -146,7 +146,7 @@ function checked({ timer, zone }: { readonly timer: string; readonly zone: strin
   return check.text
 }
 
-/** SQL edits may leave invalid args in the row, but the page must still show the reminder. */
+/** SQL edits may leave invalid args in the row, but the reminder must still be shown. */
 const shownArgs = z.object({ text: z.string() }).catch({ text: '' })
 
 function shown({ id, args, timer, status, nextRunAt }: Schedule) {
@@ -157,7 +157,7 @@ function shown({ id, args, timer, status, nextRunAt }: Schedule) {
     timer,
     description: check.valid ? check.description : check.error.message,
     status,
-    // Null after a change, until a worker has planned the schedule.
+    // Null if no run is planned, for example while the schedule is paused.
     next: nextRunAt && { at: nextRunAt, local: localText(nextRunAt, check.valid ? check.zone : 'UTC') },
   }
 }

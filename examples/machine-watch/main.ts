@@ -83,7 +83,7 @@ async function digestNow(kalends: Kalends): Promise<void> {
   try {
     await kalends.schedules.runNow('hourly-digest')
   } catch (error) {
-    // Another process has already started the digest.
+    // A ConflictError means that another process has already started the digest.
     if (!(error instanceof ConflictError)) throw error
   }
 }

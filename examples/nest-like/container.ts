@@ -6,7 +6,7 @@
 /** Identifies a provider. */
 export interface Token<Value> {
   readonly name: string
-  /** Only for the types. */
+  /** Never set: it only carries the type. */
   readonly value?: Value
 }
 

@@ -198,7 +198,7 @@ export interface ExecutingStore {
    */
   settle(attempts: readonly UnsettledAttempt[], areOrphans?: boolean): Promise<Settled>
 
-  /** The attempts, among those given, whose jobs were asked to stop. */
+  /** Those of the given attempts whose jobs were asked to stop. */
   stopRequests(attempts: readonly Fence[]): Promise<readonly Fence[]>
 
   saveProgress(progress: readonly JobProgress[]): Promise<PartialWrite<JobProgress>>

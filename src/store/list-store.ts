@@ -167,7 +167,8 @@ export interface ListStore {
   /** The distinct tasks of schedules, in order. */
   tasks(limit: number): Promise<string[]>
   /**
-   * Active schedules, grouped by the times at which they elapse. `complete` is false if there may be more schedules.
+   * Active, retrying and frozen schedules, grouped by the times at which they elapse. `complete` is false if there may
+   * be more schedules.
    */
   timerGroups(
     conditions: ScheduleConditions,

@@ -32,7 +32,7 @@ function literal(value: SqlValue, textLiteral: (value: string) => string): strin
 
 /**
  * A number for places where some dialects accept no parameter, such as LIMIT. The value may come from a request or from
- * the args of a job, so it may not be a number, despite its type: only an integer becomes SQL text.
+ * the args of a job, so it could be of another type at run time: only an integer becomes SQL text.
  *
  * @throws RangeError for any other value; the message never quotes a string, because the string may be SQL
  */

@@ -64,7 +64,7 @@ export async function migrate(
 /**
  * The statements that `migrate` would run, with all values filled in, for a deployment that runs them itself.
  *
- * @param isNew  whether the schema or file of the tables does not exist yet; if so, nothing is read from `database`
+ * @param isNew  true if the schema or file of the tables does not exist yet: nothing is then read from `database`
  * @throws SchemaError when the application has a table with the name of one of Kalends' tables
  */
 export async function pendingStatements(

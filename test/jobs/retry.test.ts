@@ -7,7 +7,7 @@ import { eachDatabase } from '../support/databases.ts'
 const work = task('work', { retries: 1, retryDelay: 1 })
 
 eachDatabase((under) => {
-  it('a failed job starts over at its first attempt, with all its retries', async () => {
+  it('a failed job that is retried starts over at its first attempt, with all its retries', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const attempts: number[] = []
@@ -73,7 +73,7 @@ eachDatabase((under) => {
     await expect(kalends.jobs.retry('nobody')).rejects.toThrow(NotFoundError)
   })
 
-  it('a retry is rejected while another job of its schedule is unfinished, and the error names that job', async () => {
+  it('a job cannot be retried while another job of its schedule is unfinished, and the error names the other', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     kalends.handle(work, () => {

@@ -95,7 +95,7 @@ async function provesSchedules(kalends: Kalends, inTransaction: InTransaction, u
     await schedules.runNow('a', { tx, args: { once: ugly } })
     seen.push(await schedules.update('a', { priority: 9, overlap: 'allow' }, { tx }))
   })
-  // The values are not affected by the driver's conversions: its zone for dates, its character set, JSON as objects.
+  // The driver's conversions do not affect the values: its zone for dates, its character set, and its parsing of JSON.
   const stored = await schedules.get('a')
   expect(seen).toEqual([stored])
   expect(stored).toMatchObject({ ...input, task: 'mail', priority: 9, catchUp: 3, status: 'active' })
@@ -275,7 +275,7 @@ for (const under of databases.filter(({ kind }) => kind !== 'sqlite')) {
       },
     )
 
-    it('rejects a connection that has no open transaction or belongs to another database', async () => {
+    it('rejects a connection that has no open transaction or uses another database', async () => {
       const { open, database } = await scene(under)
       const { jobs } = await open()
       const connection = await connected(database.url)
@@ -352,7 +352,7 @@ for (const under of databases.filter(({ kind }) => kind !== 'sqlite')) {
       })
     })
 
-    it('finds rows that other transactions have committed after its own snapshot', async () => {
+    it('finds rows that were committed after the snapshot of its transaction', async () => {
       const { open, database } = await scene(under)
       const kalends = await open()
       const ann = kalends.scope({ submitter: 'ann', tasks: [mail] }).schedules
@@ -407,13 +407,13 @@ for (const under of databases.filter(({ kind }) => kind === 'sqlite')) {
       )
     })
 
-    it('submits on a connection of better-sqlite3 or libsql', async () => {
+    it('submits on a connection with the API of better-sqlite3 and libsql', async () => {
       const { open, database } = await scene(under)
       const connection = opened(database)
       await proves(database, await open(), begun(connection, connection))
     })
 
-    it('rejects a function that does not return rows, names the function and the remedy, and writes nothing', async () => {
+    it('rejects a call whose function does not return the required rows, states what it must return, and writes nothing', async () => {
       const { open, database } = await scene(under)
       const { jobs, schedules } = await open()
       const connection = opened(database)
@@ -480,7 +480,7 @@ for (const under of databases.filter(({ kind }) => kind === 'sqlite')) {
 
 eachDatabase((under) => {
   it.each([['a text'], [{}], [7], [null], [{ query: {} }], [{ execute: 'no' }]])(
-    'rejects an object that cannot run statements, so that no job is lost silently: %j',
+    'rejects a value that cannot run statements, so that no job is lost silently: %j',
     async (tx) => {
       const { open } = await scene(under)
       const { jobs } = await open()

@@ -22,7 +22,7 @@ eachDatabase((under) => {
     expect(await kalends.jobs.wait(id, { timeout: 0 })).toMatchObject({ state: 'success' })
   })
 
-  it('wait notices within the poll interval that a job has ended in another process', async () => {
+  it('wait notices that a job has ended in another process', async () => {
     const { open } = await scene(under)
     const [web, worker] = [await open({ worker: 'web' }), await open({ worker: 'worker' })]
     worker.handle(work, () => 'there')

@@ -1,4 +1,4 @@
-/** Kalends uses the options of the application's pool, even from a drizzle database, but opens its own connections. */
+/** Kalends opens its own connections with the options of the application's pool, which may be in a drizzle database. */
 import { connect } from 'node:net'
 import { drizzle } from 'drizzle-orm/mysql2'
 import mysqlCallbacks from 'mysql2'
@@ -66,7 +66,7 @@ for (const { kind, bare, fresh } of databases.filter((database) => database.kind
       return { user: name, password: 'first' }
     }
 
-    it('a promise pool, a callback pool, and drizzle on each of them work, and stay open after a stop', async () => {
+    it('a promise pool, a callback pool, and drizzle on each of them work, and the pools stay open after a stop', async () => {
       const { url } = await database(bare)
       const promises = pool(url)
       const callbacks = mysqlCallbacks.createPool({ uri: url })

@@ -75,7 +75,7 @@ test('a one-off that becomes due during a freeze runs when the freeze expires or
   expect(runs).toEqual(['11:00 10:30', '12:00 10:00'])
 })
 
-test('waiting jobs, retries and manual runs are held; a running job continues', async () => {
+test('waiting jobs, retries and manual runs are held until the freeze ends', async () => {
   await using on = await life(
     (kalends) => kalends.schedules.create({ id: 's', task: work, timer: 'yearly' }),
     true,
@@ -95,7 +95,7 @@ test('waiting jobs, retries and manual runs are held; a running job continues', 
   expect(runs.map((run) => run.slice(0, 5)).slice(1, 4)).toEqual(['12:00', '12:00', '12:00'])
 })
 
-test('after a manual run during a freeze, the slots of the freeze are not made up', async () => {
+test('after a manual run during a freeze, slots during the freeze are not made up', async () => {
   await using on = await life((kalends) =>
     kalends.schedules.create({ id: 's', task: work, timer: 'hourly', overlap: 'allow' }),
   )
@@ -107,7 +107,7 @@ test('after a manual run during a freeze, the slots of the freeze are not made u
   expect(runs.map((run) => run.slice(0, 5))).toEqual(['12:15', '13:00'])
 })
 
-test('a manual run during a freeze does not replace a one-off', async () => {
+test('a manual run during a freeze does not replace the run of a one-off', async () => {
   await using on = await life((kalends) =>
     kalends.schedules.create({ id: 's', task: work, timer: '2026-03-02 10:00', overlap: 'allow' }),
   )
@@ -153,7 +153,7 @@ test('pausing and resuming a schedule during a freeze does not make it run', asy
   expect(runs).toEqual(['13:00 13:00', '14:00 14:00'])
 })
 
-test('a freeze on another group has no effect', async () => {
+test('a freeze of another group has no effect', async () => {
   await using on = await life((kalends) => kalends.schedules.create({ id: 's', task: work, timer: 'hourly' }))
   const { app, kalends } = on
   const { id } = await kalends.freeze({ group: 'none', until: at('18:00') })
@@ -226,7 +226,7 @@ test.each([
     { all: true, reason: 'x'.repeat(1001) },
     'reason: must be a string of at most 1000 characters',
   ],
-  ['a blank task', { task: ' x' }, 'task: must be a name'],
+  ['a task with a leading space', { task: ' x' }, 'task: must be a name'],
 ])('%s is an error, and freezes nothing', async (_, options, message) => {
   await using on = await life()
   const given = { until: at('12:00'), ...options }

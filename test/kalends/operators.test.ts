@@ -8,7 +8,7 @@ import { eachDatabase } from '../support/databases.ts'
 import { gate, scene } from './scene.ts'
 
 eachDatabase((under) => {
-  test('workers lists all workers, with their running jobs and whether they are alive', async () => {
+  test('workers lists all workers, with the number of their running jobs and whether they are alive', async () => {
     const { open, database } = await scene(under)
     const kalends = await open({ worker: 'busy' })
     const begun = gate()

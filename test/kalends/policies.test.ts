@@ -11,7 +11,7 @@ interface Pair {
   readonly workers: readonly Kalends[]
   /** One of the workers, for calls that either can serve. */
   readonly any: Kalends
-  /** Every job that the two schedulers have submitted, in order. */
+  /** The `submitted` events of both workers, in order. */
   readonly submitted: KalendsEvents['submitted'][]
 }
 

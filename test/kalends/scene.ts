@@ -51,7 +51,7 @@ export function signal<Name extends keyof KalendsEvents>(
   })
 }
 
-/** Every event of a kind after this call, in order. */
+/** All events of this kind that are emitted after this call, in order. */
 export function collect<Name extends keyof KalendsEvents>(
   kalends: Kalends,
   event: Name,

@@ -118,7 +118,7 @@ eachDatabase((under) => {
     expect(messages()).toContain('error: Invalid timer; edit it to continue')
   })
 
-  it('all slots of a burst are submitted, in batches [S10]', async () => {
+  it('all 1200 slots of a burst are submitted and run once [S10]', async () => {
     const { open, database } = await scene(under)
     const kalends = await open({ pollInterval: '1s' })
     kalends.handle(tick, () => {})
@@ -177,7 +177,7 @@ eachDatabase((under) => {
     expect((await ended(kalends, await kalends.schedules.runNow('s'))).result).toBe(2)
   })
 
-  it('health is ok while the loops work, and shows the worker and its running jobs [L30]', async () => {
+  it('health is ok while the loops work, and shows the worker and the number of its running jobs [L30]', async () => {
     const { open } = await scene(under)
     const kalends = await open({ worker: 'w' })
     const release = gate()

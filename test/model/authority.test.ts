@@ -184,7 +184,7 @@ describe('the shortest period', () => {
     ['1s', '*:*:*', 20_000],
     ['1min', '*:0/1', 2880],
     ['1d', 'daily', 400],
-  ])('%s: %s costs at most %s elapses', (period, text, most) => {
+  ])('%s: the check of %s computes at most %s elapses', (period, text, most) => {
     const next = vi.spyOn(CalendarEvent.prototype, 'next')
     within(period, text)
     expect(next.mock.calls.length).toBeLessThanOrEqual(most + 1)

@@ -391,7 +391,7 @@ describe('a problem is found:', () => {
     ['j', { blocked: [{ id: 'j', schedule: 's' }] }],
     ['s', { endless: [{ id: 's' }] }],
     ['j', { orphans: [{ id: 'j', worker: 'gone/1' }] }],
-  ])('the subject, %s %#', (subject, changes) => {
+  ])('with %s as its only subject %#', (subject, changes) => {
     expect(findings(changes)).toMatchObject([{ subjects: [subject], count: 1 }])
   })
 
@@ -405,7 +405,7 @@ describe('a problem is found:', () => {
     ])
   })
 
-  test('jobs of an external queue are problems if they are not handed over or their outcome is not reported', () => {
+  test('for jobs of an external queue that are not handed over, and for jobs whose outcome is not reported', () => {
     expect(findings({ unreported: [{ id: 'j' }] })).toMatchObject([
       {
         code: 'unreported-job',

@@ -18,7 +18,7 @@ describe('after a run ends', () => {
     })
   })
 
-  test('the timer counts from the end of every run, failed or successful', () => {
+  test('the timer also counts from the end of a failed run', () => {
     expect(finish(afterFinish, true, 0, NOW)).toEqual({
       nextRunAt: new Date('2026-03-01T09:12Z'),
       idle: null,

@@ -116,7 +116,7 @@ describe('after a manual run during a freeze', () => {
 })
 
 describe('when a freeze has ended', () => {
-  test('the slots of the freeze are skipped as frozen, and later slots are decided as usual', () => {
+  test('slots during the freeze are skipped as frozen, and later slots are decided as usual', () => {
     const row = held(hourly, '12:00')
     expect(shown(plan(row, at('2026-03-01T12:00Z')))).toEqual({
       runs: ['2026-03-01 12:00'],
@@ -134,7 +134,7 @@ describe('when a freeze has ended', () => {
     })
   })
 
-  test('later downtime counts', () => {
+  test('slots during later downtime count as missed', () => {
     expect(shown(plan(held(hourly, '10:30'), at('2026-03-01T13:30Z')))).toEqual({
       runs: ['2026-03-01 13:00 after 2'],
       skips: ['2 frozen to 2026-03-01 10:00', '2 missed to 2026-03-01 12:00'],
@@ -190,7 +190,7 @@ describe('when a freeze has ended', () => {
     })
   })
 
-  test('another freeze continues to hold the schedule, and the slots of both freezes become one skip', () => {
+  test('another freeze continues to hold the schedule, and the slots during both freezes become one skip', () => {
     const row = held(hourly, '10:30')
     const again = plan(row, frozen('10:30', '12:00'))
     expect(again).toMatchObject({ runs: [], skips: [], frozenUntil: until('12:00') })
@@ -217,7 +217,7 @@ describe('without a worker during the freeze', () => {
     freezes,
   })
 
-  test('the slots of the freeze are skipped and not made up later', () => {
+  test('slots during the freeze are skipped and not made up later', () => {
     expect(shown(plan({ ...hourly, catchUp: 10 }, after('12:10', time('08:30', '11:30'))))).toEqual({
       runs: ['2026-03-01 12:00'],
       skips: ['3 frozen to 2026-03-01 11:00'],
@@ -263,7 +263,7 @@ describe('without a worker during the freeze', () => {
     })
   })
 
-  test('several freezes may overlap', () => {
+  test('several freezes can overlap', () => {
     const freezes = [time('10:30', '12:00'), time('08:30', '09:30'), time('11:30', '12:30')]
     expect(shown(plan({ ...hourly, catchUp: 10 }, after('13:10', ...freezes)))).toEqual({
       runs: ['2026-03-01 10:00', '2026-03-01 13:00 blocked'],

@@ -30,7 +30,7 @@ export interface Evidence {
   readonly runs: ReadonlyMap<string, readonly RunLine[]>
   /** The same, by worker. */
   readonly runsBy: ReadonlyMap<string, readonly RunLine[]>
-  /** Rows with the id of another row. They can exist only without a primary key. */
+  /** Rows with the id of another row. They can exist only if no unique key is on the id alone. */
   readonly twins: readonly JobRow[]
   /** Slots after this time need not be decided. `at` is by the database's clock, `host` by the harness's clock. */
   readonly end: { readonly at: number; readonly host: number }
@@ -104,7 +104,7 @@ function endOf(record: RunRecord): Evidence['end'] {
   const phase = record.journal.findLast(
     (entry): entry is PhaseEntry => entry.kind === 'phase' && entry.phase === 'end',
   )
-  // The run was interrupted, so no slots are required.
+  // A run without this phase was interrupted, so no slots are required.
   return phase === undefined
     ? { at: Number.NEGATIVE_INFINITY, host: Number.NEGATIVE_INFINITY }
     : { at: phase.at, host: phase.host }
@@ -134,7 +134,7 @@ export function jobText({
   return `job ${id} [${facts.join(', ')}]`
 }
 
-/** Describes the edits of a schedule just before and after an instant of the database's clock. */
+/** Describes the last edit of a schedule up to an instant, by the database's clock, and the first one after it. */
 export function editsAround({ edits }: Pick<ScheduleEvidence, 'edits'>, at: number): string {
   const near = [edits.findLast(({ from }) => from <= at), edits.find(({ from }) => from > at)]
   const texts = near.flatMap((edit) =>

@@ -38,8 +38,8 @@ interface Place {
 
 /**
  * Connects to the first host that works, and stays there while it works. Moves on to the next host when the host
- * refuses connections, does not respond, is read-only (a replica or a former primary), or has lost its cluster. A
- * server outside its replication group can still be writable, so members are checked before each use.
+ * refuses connections, does not respond, is read-only (a replica or a former primary), or is cut off from its cluster.
+ * A server outside its replication group can still be writable, so members are checked before each use.
  */
 export class Connections {
   readonly #options: ConnectionsOptions

@@ -161,7 +161,7 @@ export class MysqlDatabase implements Database {
         )
       }
       const release = async () => {
-        // The lock first: on a connection in the pool, it would block all other processes.
+        // Release the lock first: if a connection in the pool kept it, all other processes would be blocked.
         await sql.rows('SELECT RELEASE_LOCK(LEFT(CONCAT(DATABASE(), ?), 64))', [`:${name}`])
         await sql.run(waitForLocks(this.#lockWaits.seconds))
       }

@@ -83,7 +83,7 @@ export function isUnavailable(error: unknown): boolean {
   )
 }
 
-/** What to do about an error whose message does not say what to do; null for all other errors. */
+/** What to do about an error whose message does not say so; null for all other errors. */
 export function advice(error: unknown): string | null {
   switch (errorNumber(error)) {
     case 1040:

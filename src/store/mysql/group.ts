@@ -48,7 +48,7 @@ export function checkGroupName(group: string | null, configured: string): void {
 
 /** @returns why the member must not be used, or null if it may be */
 export function whyUnfit({ state, role, members, reached, readOnly }: Membership): string | null {
-  // Such a member can be writable, but the group does not receive its writes.
+  // A member that is not ONLINE can be writable, but the group does not receive its writes.
   if (state !== 'ONLINE')
     return `its state in its replication group is ${state ?? 'OFFLINE'}, not ONLINE: run START GROUP_REPLICATION on it, and read its error log if that fails`
   if (reached * 2 <= members) return `it reaches only ${reached} of the ${members} members of its group`

@@ -21,8 +21,8 @@ export function exactCollation(version: string): ExactCollation {
  * character set and sql_mode (NO_BACKSLASH_ESCAPES would make a driver's escaping unsafe), so everything but plain
  * ASCII is written as hexadecimal UTF-8.
  *
- * Each literal names its collation. With the session's collation, MariaDB does not recognise that a column that equals
- * a literal is constant. It then sorts, and therefore locks, all jobs of a group, although the index has them in order.
+ * Each literal names its collation. With the session's collation, MariaDB does not treat a column that equals a literal
+ * as constant. It then sorts, and therefore locks, all jobs of a group, although the index has them in order.
  *
  * A value that is only stored needs no collation. [With a collation, an INSERT of many rows takes 25 % longer on
  * MariaDB.]

@@ -12,7 +12,7 @@ const onMysql = (text: string) => `/*!80000 ${text} */`
 const onMariadb = (text: string) => `/*M! ${text} */`
 
 const OWN = [
-  // Without autocommit, single statements stay uncommitted and read an old snapshot.
+  // Without autocommit, single statements would stay uncommitted.
   ', SESSION autocommit = 1',
   // CHAIN starts a transaction after each COMMIT, and nothing ends it. RELEASE closes the connection.
   ", SESSION completion_type = 'NO_CHAIN'",
@@ -89,7 +89,7 @@ interface TransactionState {
  * @param database  the database that Kalends uses, or null if its statements name it
  * @param state  the result of TRANSACTION_STATE; an application's function may return anything
  * @param status  the result of TRANSACTION_STATUS; likewise
- * @throws InvalidInputError if no transaction of this database is open, or if its session could store other values
+ * @throws InvalidInputError if no transaction of this database is open, or if its session could change stored values
  */
 export function checkTransaction(database: string | null, state: unknown, status: unknown): void {
   const open = statusIn(status)

@@ -39,7 +39,7 @@ export function session(
 ): Sql {
   const query = async (text: string, params: readonly SqlValue[]) => {
     const statement = withLiterals(text, params, exact)
-    // The server would close the connection, which would look like an outage.
+    // After such a statement, the server would close the connection, which would look like an outage.
     if (statement.length >= packetLimit) {
       throw new RangeError(
         `A statement of ${statement.length} bytes exceeds the server's max_allowed_packet of ${packetLimit}`,

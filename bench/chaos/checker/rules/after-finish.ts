@@ -67,7 +67,8 @@ export function lostAfterFinish(
     const isNext = isFirst && begin.kind === 'at' && slot === begin.slot
     // After a skipped slot, the timer counts from that slot, or from the time at which the skip was noticed.
     const isAfterSkip = before?.job.state === 'skipped' && slot >= before.slot + spanMs
-    // If the clock went back, the run's end plus a span is not after the last slot: the slot is the time of planning.
+    // If the clock went back, so that the run's end plus a span is not after the last slot, the slot is the time of
+    // planning.
     const isOvertaken =
       before !== undefined && (course.next(before.job.finished ?? Number.NaN) ?? Infinity) <= before.slot
     const isSwept = handled.some(({ from, until }) => {

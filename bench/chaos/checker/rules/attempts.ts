@@ -1,6 +1,6 @@
 /**
- * If the handler of a claim started, the claim either succeeded or is stored as an attempt. Jobs that were claimed
- * ahead may return to the queue.
+ * If the handler of a claim started, the claim is running, has succeeded, or is stored as an attempt. Jobs that were
+ * claimed ahead may return to the queue without an attempt.
  */
 import { groupBy } from '../../../../src/store/group-by.ts'
 import { type Evidence, jobText } from '../evidence.ts'

@@ -43,7 +43,7 @@ function counted(
     faults.push({
       // If two workers wrote the outcome, it was counted twice.
       rule: grown > most && twice ? 'zombie' : 'counter',
-      text: `${name} grew by ${grown} between ${instantText(segment.from)} and ${instantText(segment.endUntil)}, but ${least === most ? least : `${least} to ${most}`} of its jobs ended that way`,
+      text: `${name} grew by ${grown} between ${instantText(segment.from)} and ${instantText(segment.endUntil)}, but the schedule's jobs account for ${least === most ? least : `${least} to ${most}`}`,
     })
   }
   compare('run_count', end.runCount - start.runCount, ends)

@@ -1,8 +1,8 @@
-/** All statements lock in the same order, so there are no deadlocks. */
+/** All statements of Kalends lock in the same order, so they cause no deadlocks. */
 import type { Evidence } from '../evidence.ts'
 import type { Violation } from '../verdict.ts'
 
-/** Manual statements lock in any order, so this many deadlocks are allowed, plus one per ROWS_FOR_ONE_MORE rows. */
+/** Manual statements lock in any order, so this many deadlocks are allowed, plus one per ROWS_FOR_ONE_MORE jobs. */
 export const DEADLOCKS_ALLOWED = 5
 export const ROWS_FOR_ONE_MORE = 10_000
 
@@ -13,7 +13,7 @@ export function deadlocks({ record }: Evidence): Violation[] {
     {
       rule: 'deadlock',
       schedule: null,
-      text: `the server counted ${record.deadlocks} deadlocks; ${allowed} are allowed, for manual statements`,
+      text: `the server counted ${record.deadlocks} deadlocks, but only ${allowed} are allowed, for manual statements`,
     },
   ]
 }

@@ -19,8 +19,7 @@ export function early(evidence: Evidence): Violation[] {
       const { slot } = job
       if (slot === null) continue
       const aheadMs = slot - job.submitted
-      // A run at the current time gets a slot after the last slot, even if a manual edit or a clock moved the last slot
-      // ahead.
+      // If a manual edit or a clock moved the last slot ahead, a run at the current time gets the slot 1 ms after it.
       const pushed = schedule.jobs[index - 1]?.slot === slot - 1 || highest.has(slot - 1)
       if (aheadMs > 0 && !pushed && !times.isRepeated(job.submitted))
         violations.push(told(`submitted ${aheadMs} ms before its slot`))
@@ -40,7 +39,7 @@ export function early(evidence: Evidence): Violation[] {
   return violations
 }
 
-/** Tolerance between the harness's two clocks, and between the harness and the database. */
+/** The tolerated difference between the harness's two clocks, and between the harness and the database. */
 const SLACK_MS = 500
 
 /**
