@@ -56,7 +56,7 @@ export interface MemberOptions {
 
 const CONCURRENCY = 60
 const GRACE_MS = 1000
-/** Longer than a blocking handler, and longer than an outage of the database. */
+/** Longer than a handler can block, and longer than an outage of the database can last. */
 const STOP_LIMIT_MS = 45_000
 const START_LIMIT_MS = 300_000
 const HEALTH_LIMIT_MS = 2000

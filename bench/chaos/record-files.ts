@@ -50,7 +50,7 @@ export async function saveRows(folder: string, target: Pick<Target, 'query'>): P
   }
 }
 
-/** The rows of the application's own queue. */
+/** Saves the rows of the application's own queue. */
 export async function saveQueue(
   folder: string,
   target: Pick<Target, 'query'>,
