@@ -103,7 +103,7 @@ function readConfig(path: string | undefined): Omit<DatabaseFlags, 'config'> {
   }
 }
 
-/** Null if the URL names no file. */
+/** The path of the SQLite file; null if the URL names no file. */
 export function sqlitePath(database: string): string | null {
   if (!database.startsWith('sqlite:')) return null
   const path = database.slice('sqlite:'.length).replace(/^\/\//, '')

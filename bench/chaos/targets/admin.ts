@@ -45,7 +45,7 @@ export class Admin {
         const uri = this.#urls[this.#next % this.#urls.length] ?? this.url
         this.#next += 1
         const connection = await mysql.createConnection({ uri, connectTimeout: 3000 })
-        // If a fault closed the connection, its next statement fails.
+        // Needs no handling: if a fault closes the connection, its next statement fails.
         connection.on('error', () => {})
         return connection
       } catch (error) {
@@ -117,7 +117,7 @@ export class PrimaryAdmin extends Admin {
       try {
         if (uri === undefined) throw new Error('no server accepts writes')
         const connection = await mysql.createConnection({ uri, connectTimeout: 3000 })
-        // If a fault closed the connection, its next statement fails.
+        // Needs no handling: if a fault closes the connection, its next statement fails.
         connection.on('error', () => {})
         return connection
       } catch (error) {

@@ -19,7 +19,7 @@ const LEVELS: readonly ((existing: Existing, wanted: CandidateSchedule) => boole
 
 /**
  * @param existing  schedules whose ids start with the prefix
- * @returns `stale` contains the ids of schedules whose entries no longer exist; refused entries still exist
+ * @returns `stale` contains the ids of schedules whose entries no longer exist; a refused entry counts as existing
  */
 export function matched(candidates: readonly Candidate[], existing: readonly Existing[], prefix: string) {
   const ids = new Map<Candidate, string>()
