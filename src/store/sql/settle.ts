@@ -174,8 +174,8 @@ export async function runningAmong(tx: Context, ids: readonly string[]): Promise
 }
 
 /**
- * Skips schedules that other transactions have locked, so that an administrator's open transaction delays only the jobs
- * of these schedules.
+ * Locks the schedules of these jobs. Skips those that other transactions have locked, so that an administrator's open
+ * transaction delays only the jobs of these schedules.
  */
 async function lockSchedulesOf(
   tx: Context,
