@@ -119,7 +119,7 @@ test('operations on a single row return the resulting row', async () => {
   expect(retried).toEqual(await jobs.get(id))
 })
 
-test('a job can be submitted with one object or with separate arguments, but not with both', async () => {
+test('a job can be submitted with one object, but not with an object and separate arguments', async () => {
   const { jobs } = await opened()
   const id = await jobs.submit({ task: 'mail', id: 'mine', args: { to: 'ann' }, delay: '1h' })
   expect(await jobs.get(id)).toMatchObject({ id: 'mine', args: { to: 'ann' }, runAt: expect.any(Date) })

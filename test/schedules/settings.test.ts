@@ -101,7 +101,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('an invalid sett
     )
   })
 
-  it('args that do not match the schema of the task are rejected, and the error contains their path', async () => {
+  it('args that do not match the schema of the task are rejected, and the error contains the path of the invalid value', async () => {
     await using kalends = await Kalends.open('sqlite::memory:')
     // With a handler, the task is also known by name.
     kalends.handle(cleanup, () => {})
