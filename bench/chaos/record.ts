@@ -77,13 +77,13 @@ export interface Reach {
  */
 export type Scope = 'worker' | 'whole' | 'rows' | 'single'
 
-/** A fault, written when it has ended. Times are by `host`. */
+/** A fault, written when it has ended. Its times are by the clock of `host`. */
 export interface FaultEntry extends Stamped {
   readonly kind: 'fault'
   readonly name: string
   readonly from: number
   readonly until: number
-  /** What it affected, as text for display: a worker's name, 'database', a node. */
+  /** What it affected, as text for display, such as 'database' or the name of a worker or node. */
   readonly hit: string
   readonly detail: string
   /** An unwanted consequence, such as a server that did not restart. */

@@ -40,7 +40,7 @@ export function withDatabaseOptions<Args extends unknown[], Flags extends Option
   })
 }
 
-/** @throws UsageError if the configuration file is missing or invalid */
+/** @throws UsageError if the configuration file is invalid, or if --config names a file that does not exist */
 export function configurationOf(flags: DatabaseFlags): Configuration {
   const file = readConfig(flags.config)
   const sources: [database: string | undefined, origin: string][] = [

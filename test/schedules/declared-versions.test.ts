@@ -306,7 +306,7 @@ eachDatabase((under) => {
     const runsOf = async ({ kalends }: Deployed, id: string) =>
       (await kalends.jobs.list({ scheduleId: id })).items.filter(({ state }) => state !== 'skipped').length
 
-    it('a new schedule waits for its next run time by default; with firstRun now, it runs at once, but only if the row is new [D8]', async () => {
+    it('a new schedule waits for its next run time by default; with `firstRun: now`, it runs at once, but only if the row is new [D8]', async () => {
       const on = await deploys(under)
       const code = [
         { ...monthly('a'), timer: 'yearly' },
@@ -323,7 +323,7 @@ eachDatabase((under) => {
       expect(await again.kalends.schedules.get('b')).toMatchObject({ status: 'active' })
     })
 
-    it('with firstRun if-due, a schedule runs at once only if its timer has elapsed in the current minute [D8]', async () => {
+    it('with `firstRun: if-due`, a schedule runs at once only if its timer has elapsed in the current minute [D8]', async () => {
       const on = await deploys(under)
       const [clock] = await on.database.query(
         under.kind === 'sqlite'

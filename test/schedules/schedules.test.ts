@@ -96,7 +96,7 @@ eachDatabase((under) => {
     expect((await kalends.schedules.get('A'))?.id).toBe('A')
   })
 
-  it('get returns null for an unknown schedule; changes to it, runNow and elapses throw a NotFoundError', async () => {
+  it('`get` returns null for an unknown schedule; changes to it, `runNow` and `elapses` throw a NotFoundError', async () => {
     const { open } = await scene(under)
     const { schedules } = await open()
     expect(await schedules.get('nobody')).toBeNull()
@@ -167,7 +167,7 @@ eachDatabase((under) => {
     ])
   })
 
-  it('update changes only the given settings', async () => {
+  it('`update` changes only the given settings', async () => {
     const { open } = await scene(under)
     const { schedules } = await open()
     const before = await schedules.create({
@@ -207,7 +207,7 @@ eachDatabase((under) => {
     expect(await ended(kalends, id)).toMatchObject({ state: 'success' })
   })
 
-  it('list filters schedules, and returns pages sorted by id', async () => {
+  it('`list` filters schedules, and returns pages sorted by id', async () => {
     const { open } = await scene(under)
     const { schedules } = await open()
     for (const [id, group, submitter] of [
@@ -393,7 +393,7 @@ eachDatabase((under) => {
     expect((await one.jobs.list()).total).toBe(1)
   })
 
-  it("elapses lists the run times after an instant, in the timer's zone", async () => {
+  it("`elapses` lists the run times after an instant, in the timer's zone", async () => {
     const { open } = await scene(under)
     const { schedules } = await open()
     await schedules.create({ id: 'a', task: cleanup, timer: '*-*-* 02:30 Europe/Berlin' })

@@ -133,7 +133,7 @@ function stale(context: Context, worker: string, leaseMs: number): Condition {
   }
 }
 
-/** Jobs of dead workers, and jobs whose queue did not report their outcome: ` FROM … WHERE …`. */
+/** Jobs of dead workers, and jobs whose queue did not report their outcome, each as `FROM … WHERE …`. */
 function anyOrphans({ tables, dialect }: Context): [running: string, external: string] {
   const { job, jobStateIndex, heldIndex } = tables
   // The index is named because otherwise, with statistics and many running jobs, the servers and SQLite would read all
