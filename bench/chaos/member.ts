@@ -120,7 +120,7 @@ export class WorkerMember implements Member {
     await ended(child, 'SIGKILL')
   }
 
-  /** Does nothing if it is already running. */
+  /** Starts the process, and waits until it is ready. Does nothing if it is already running. */
   async start(options: { readonly version?: Version; readonly clockMs?: number } = {}): Promise<void> {
     if (this.isUp) return
     if (options.version !== undefined) this.version = options.version

@@ -17,7 +17,7 @@ export class DeadlockCount {
     this.#timer.unref()
   }
 
-  /** The total so far; null if no server has a counter. */
+  /** The total so far, including deliberate deadlocks; null if no server has a counter. */
   async look(): Promise<number | null> {
     const counts = await Promise.all(this.#servers.map((server) => server.look()))
     const known = counts.filter((count) => count !== null)

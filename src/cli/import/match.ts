@@ -36,7 +36,7 @@ export function matched(candidates: readonly Candidate[], existing: readonly Exi
       const { name, schedule } = candidate
       take(candidate, schedule === null ? undefined : freeOf(name).find((one) => isSame(one, schedule)))
     }
-  // If the name was unique before and is unique now, it is the same schedule, even if its time and command changed.
+  // A name that was unique and still is identifies the same schedule, even if its time and command have changed.
   for (const candidate of waiting()) {
     const [found, ...others] = existing.filter(({ id }) => isNumbered(id, prefix + candidate.name))
     const isOnly = candidates.filter(({ name }) => name === candidate.name).length === 1
