@@ -26,7 +26,7 @@ const keysOf = (schema: { readonly shape: object }) => Object.keys(schema.shape)
 test.each([
   ['MySQL', mysql.tables()],
   ['SQLite', sqlite.tables()],
-])('for each setting, the tables of %s have a column with its default', (_, tables) => {
+])('for each setting, the tables of %s have a column, with a default if the setting has one', (_, tables) => {
   for (const [table, names] of [
     [tables.periodicTask, SETTING_NAMES],
     [tables.job, JOB_SETTING_NAMES],
@@ -43,7 +43,7 @@ test.each([
   }
 })
 
-test('the database has a CHECK for each setting that is not an instant', () => {
+test('SQLite has a CHECK for each setting that is not an instant', () => {
   for (const [table, names] of [
     ['periodic_task', SETTING_NAMES],
     ['job', JOB_SETTING_NAMES],
@@ -63,7 +63,7 @@ test('the REST API accepts and returns each setting', () => {
   expect(keysOf(answers.Job)).toEqual(expect.arrayContaining(JOB_SETTING_NAMES))
 })
 
-test('the command line has a flag for each setting', () => {
+test('the command line has a flag for each setting except enabled', () => {
   const settings = SETTING_NAMES.filter((name) => name !== 'enabled')
   const namesOf = (command: ReturnType<typeof addCommand>) =>
     command.options.map((option) => option.attributeName())
@@ -72,7 +72,7 @@ test('the command line has a flag for each setting', () => {
   expect(namesOf(submitCommand())).toEqual(expect.arrayContaining(['args', ...JOB_OPTION_NAMES]))
 })
 
-/** Two values other than the default. */
+/** Two values, the first of which is not the default. */
 function examples(setting: Setting): readonly [unknown, unknown] {
   switch (setting.kind) {
     case 'text':

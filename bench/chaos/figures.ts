@@ -19,7 +19,7 @@ export interface Figures {
   readonly faults: readonly FaultFigures[]
   readonly deadlocks: number | null
   readonly lateness: readonly Lateness[]
-  /** The longest time during which a worker started no run although no fault affected it; null if there was no gap. */
+  /** The longest time in which a worker started no run although no fault affected it; null if none was measured. */
   readonly longestGap: Gap | null
   /** The same, during faults that affected other workers. */
   readonly longestGapBeside: Gap | null

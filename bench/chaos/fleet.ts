@@ -10,7 +10,7 @@ export interface FleetOptions {
   readonly pollIntervalMs: number
   readonly folder: string
   readonly queue: QueuePlace | null
-  /** Node.js options and environment of the processes, in addition to those of the target. */
+  /** Node.js options of the processes, and environment variables in addition to those of the target. */
   readonly execArgv: readonly string[]
   readonly environment: Readonly<Record<string, string>>
   readonly say: (text: string) => void

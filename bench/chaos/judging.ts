@@ -12,7 +12,7 @@ export interface Violation {
   readonly text: string
 }
 
-/** @param restless  work that the harness found unfinished at the end; empty if a record is checked again */
+/** @param restless  describes work and workers that remained at the end; empty if a record is checked again */
 export function judge(record: RunRecord, recovery: Recovery, restless: readonly string[]): Violation[] {
   const own =
     (rule: string) =>

@@ -1,6 +1,6 @@
 /**
- * `npm run chaos`: runs workers on a database, injects faults from a seed, and checks from the outside whether anything
- * was lost, duplicated or early.
+ * `npm run chaos`: runs workers on a database, injects faults that a seed determines, and checks from the outside
+ * whether anything was lost, duplicated or early.
  */
 import { setMaxListeners } from 'node:events'
 import { mkdirSync } from 'node:fs'
@@ -51,7 +51,7 @@ const program = new Command('chaos')
     `number of faults; default: ${FAULTS_PER_MINUTE} per minute`,
     whole(0, 100_000),
   )
-  .option('--seed <number>', 'repeats the faults and schedules of an earlier run', whole(1, 2 ** 31 - 1))
+  .option('--seed <number>', 'repeat the faults and schedules of an earlier run', whole(1, 2 ** 31 - 1))
   .option('--workers <number>', 'number of processes', whole(1, 32), 4)
   .option(
     '--schedules <number>',

@@ -56,7 +56,7 @@ export interface MemberOptions {
 
 const CONCURRENCY = 60
 const GRACE_MS = 1000
-/** Longer than a blocking handler, and longer than an outage of the database. */
+/** Longer than a handler can block, and longer than an outage of the database can last. */
 const STOP_LIMIT_MS = 45_000
 const START_LIMIT_MS = 300_000
 const HEALTH_LIMIT_MS = 2000
@@ -120,7 +120,7 @@ export class WorkerMember implements Member {
     await ended(child, 'SIGKILL')
   }
 
-  /** Does nothing if it is already running. */
+  /** Starts the process, and waits until it is ready. Does nothing if it is already running. */
   async start(options: { readonly version?: Version; readonly clockMs?: number } = {}): Promise<void> {
     if (this.isUp) return
     if (options.version !== undefined) this.version = options.version

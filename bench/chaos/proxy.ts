@@ -12,7 +12,7 @@ export interface OpenWay extends Way {
 }
 
 /**
- * @param url  the URL of the database without a host: user, password, name and options
+ * @param url  the URL of the database, of which only the user, the password, the name and the options are used
  * @param hosts  such as `127.0.0.1:3306`, in the order in which this worker should try them
  */
 export async function openWay(url: URL, hosts: readonly string[]): Promise<OpenWay> {

@@ -26,7 +26,7 @@ export function saveFacts(folder: string, facts: RunFacts): void {
   writeFileSync(join(folder, 'run.json'), `${JSON.stringify(facts, null, 2)}\n`)
 }
 
-/** Saves page by page, because there may be hundreds of thousands of rows. */
+/** Saves the tables page by page, because they may contain hundreds of thousands of rows. */
 export async function saveRows(folder: string, target: Pick<Target, 'query'>): Promise<void> {
   for (const { name, table, key } of TABLES) {
     const columns = key.join(', ')
@@ -50,7 +50,7 @@ export async function saveRows(folder: string, target: Pick<Target, 'query'>): P
   }
 }
 
-/** The rows of the application's own queue. */
+/** Saves the rows of the application's own queue. */
 export async function saveQueue(
   folder: string,
   target: Pick<Target, 'query'>,

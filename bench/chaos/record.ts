@@ -4,7 +4,7 @@
  *
  * It uses three clocks and never mixes them. `host` is the harness's Date.now(), which no fault moves. `mono` is the
  * machine's CLOCK_MONOTONIC in ms (process.hrtime), which is the same in every process and never faked. It determines
- * the order of what processes did. `at` is the database's clock in Unix ms, which faults move. Slots, submissions and
+ * the order of what processes did. `at` is Unix ms by the database's clock, which faults move. Slots, submissions and
  * edits use it.
  */
 
@@ -16,7 +16,7 @@ interface Stamped {
   readonly mono: number
 }
 
-/** A phase of the run: slots count from `begin` until `end`. */
+/** The start of a phase. Recovery is measured from `begin` until `end`; no slots are required after `end`. */
 export interface PhaseEntry extends Stamped {
   readonly kind: 'phase'
   readonly phase: 'begin' | 'calm' | 'end'
@@ -77,13 +77,13 @@ export interface Reach {
  */
 export type Scope = 'worker' | 'whole' | 'rows' | 'single'
 
-/** A fault, written when it has ended. Times are by `host`. */
+/** A fault, written when it has ended. Its times are by the clock of `host`. */
 export interface FaultEntry extends Stamped {
   readonly kind: 'fault'
   readonly name: string
   readonly from: number
   readonly until: number
-  /** What it affected, as text for display: a worker's name, 'database', a node. */
+  /** What it affected, as text for display, such as 'database' or the name of a worker or node. */
   readonly hit: string
   readonly detail: string
   /** An unwanted consequence, such as a server that did not restart. */

@@ -17,7 +17,8 @@ export const ALLOWANCE_MS = 3000
 
 export interface Recovery {
   /**
-   * By fault name: the longest time from the end of the fault until a canary slot that was already due was submitted.
+   * By fault name: the longest time from the end of the fault, or of the last fault that overlapped it, until a canary
+   * slot that was already due was submitted.
    */
   readonly worst: ReadonlyMap<string, number>
   /** The number of periods with one or more faults. */
@@ -93,7 +94,7 @@ export function recoveryOf(record: RunRecord): Recovery {
   return { ...measured, worst, violations }
 }
 
-/** Whether a job may start late, because a fault locked its row or affected a worker that then lost the job. */
+/** Tells whether a job may start late because a fault locked its row or affected a worker that attempted it. */
 function startExcuses({ attempts }: RunRecord, reaches: readonly Reach[]): (job: string) => boolean {
   const jobs = new Set(reaches.flatMap(({ rows }) => rows?.jobs ?? []))
   const workers = new Set(reaches.flatMap((reach) => reach.workers))
@@ -143,7 +144,7 @@ interface Clock {
   hostOf(at: number): number | null
 }
 
-/** Converts times of the database's clock to the host's clock where the result is unique. */
+/** Converts times from the database's clock to the host's clock, where the result is unique. */
 function clockOf({ journal }: RunRecord): Clock {
   const phases = journal.filter((entry) => entry.kind === 'phase')
   const begin = phases.find(({ phase }) => phase === 'begin')

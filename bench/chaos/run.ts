@@ -48,7 +48,7 @@ export interface RunEnd {
   readonly played: number
   /** Sentences that describe work that did not end and workers that are still registered. */
   readonly restless: readonly string[]
-  /** How often worker processes ended without being asked to, for example because a handler exited. */
+  /** How often worker processes ended without being asked to, for example because a handler called process.exit(). */
   readonly ownEnds: number
 }
 

@@ -39,7 +39,7 @@ export interface Script {
 
 /** Long enough for faults to overlap, short enough for many quiet periods. */
 const BURST_MS = 18_000
-/** How many random positions to try before the fault is appended to the burst. */
+/** How many random positions to try for a fault before it is appended to the burst. */
 const TRIES = 30
 /** Faults need more room than their total duration, because there are gaps between them. */
 const LOOSENESS = 1.2
@@ -79,7 +79,7 @@ function sum(faults: readonly Fault[], scope: Fault['scope']): number {
 }
 
 /**
- * Distributes the faults of each scope to the bursts in turn, so that no burst gets more than its share of long faults.
+ * Distributes the faults of each scope evenly among the bursts, because the scope limits how many of them may overlap.
  * If there are both `whole` and `single` faults, they get alternate bursts, because a fault that affects everything
  * would excuse any delay that a locked row causes.
  */

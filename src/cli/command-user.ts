@@ -13,7 +13,7 @@ export interface CommandUser {
 /** Names must start with a letter or an underscore, so they can be neither program options nor shell syntax. */
 export const USER_NAME = /^[a-z_][\w.-]*\$?$/i
 
-/** @throws UsageError if the user does not exist, or this process cannot become that user */
+/** @throws UsageError if the user does not exist or is root, or if this process cannot become that user */
 export function commandUser(name: string): CommandUser {
   const { uid: own, username } = userInfo()
   if (own !== 0)

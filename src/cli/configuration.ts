@@ -40,7 +40,7 @@ export function withDatabaseOptions<Args extends unknown[], Flags extends Option
   })
 }
 
-/** @throws UsageError if the configuration file is missing or invalid */
+/** @throws UsageError if the configuration file is invalid, or if --config names a file that does not exist */
 export function configurationOf(flags: DatabaseFlags): Configuration {
   const file = readConfig(flags.config)
   const sources: [database: string | undefined, origin: string][] = [
@@ -103,7 +103,7 @@ function readConfig(path: string | undefined): Omit<DatabaseFlags, 'config'> {
   }
 }
 
-/** Null if the URL names no file. */
+/** The path of the SQLite file; null if the URL names no file. */
 export function sqlitePath(database: string): string | null {
   if (!database.startsWith('sqlite:')) return null
   const path = database.slice('sqlite:'.length).replace(/^\/\//, '')

@@ -61,7 +61,7 @@ const OPTIONS: ReadonlyMap<string, string> = new Map<string, string>(
   ].map((field) => [field, flagOf(field)]),
 ).set('trustedProxies', '--trusted-proxy')
 
-/** `--catch-up` of `catchUp`. */
+/** Such as `--catch-up` for `catchUp`. */
 export function flagOf(name: string): string {
   return `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
 }

@@ -170,7 +170,8 @@ const TOO_MANY =
   'HTTP/1.1 429 Too Many Requests\r\nretry-after: 5\r\nconnection: close\r\ncontent-length: 0\r\n\r\n'
 
 /**
- * At a limit, a new connection replaces one without an open request, so that silent sockets cannot block clients.
+ * At a limit, a new connection replaces the oldest one without an open request, so that silent sockets cannot block
+ * clients. If every connection has an open request, the new one is refused.
  *
  * @param clientOf  the client at a remote address, whose connections are counted together; null for no limit per client
  */

@@ -124,7 +124,7 @@ interface ListFlags {
   readonly json?: boolean | undefined
 }
 
-/** Prints the first rows of a list: as a table, or with `--json`, as whole rows with the values that lists omit. */
+/** Prints the first rows of a list as a table or, with `--json`, as whole rows including the values that lists omit. */
 export async function printList<Row extends { readonly id: string }, Query>(
   lists: Lists<Row, Query & PageQuery>,
   query: Query,

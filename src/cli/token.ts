@@ -27,7 +27,7 @@ export interface Token {
 
 const LEAST_LENGTH = 16
 
-/** @throws UsageError if the token is too short or others can read its file */
+/** @throws UsageError if the token is invalid, or its file cannot be used or is not private */
 export function givenToken(tokenFile: string | undefined): Token | null {
   if (tokenFile !== undefined) return keptToken(resolve(tokenFile), false)
   const value = process.env['KALENDS_TOKEN']
@@ -35,7 +35,7 @@ export function givenToken(tokenFile: string | undefined): Token | null {
   return { value: checked(value, 'KALENDS_TOKEN'), file: null, isOwn: false }
 }
 
-/** @throws UsageError if the token cannot be stored or others can read its file */
+/** @throws UsageError if the token is invalid, or its file cannot be used or is not private */
 export function ownToken(database: string): Token {
   return keptToken(defaultFile(database), true)
 }
@@ -73,7 +73,7 @@ function read(file: string): string | null {
     throw error
   }
   try {
-    // Checks the opened file, because the name may refer to another file by now.
+    // Check the opened file, because the name may refer to another file by now.
     const { mode, uid } = fstatSync(descriptor)
     const own = process.getuid?.()
     if ((mode & constants.S_IFMT) !== constants.S_IFREG)

@@ -220,7 +220,7 @@ export function tables({ prefix = '', schema }: MysqlTablesOptions = {}) {
         index(name('job_held')).on(made.heldBy),
         // For lists: open jobs in key order, final jobs in the order in which they ended.
         index(name('job_state')).on(made.state, made.finishedAt),
-        // For lists of the newest jobs first, which are read in reverse key order.
+        // For lists with the newest jobs first, which are read in reverse key order.
         index(name('job_task')).on(made.task),
         index(name('job_group')).on(made.group),
         index(name('job_submitter')).on(made.submitter),
@@ -229,7 +229,8 @@ export function tables({ prefix = '', schema }: MysqlTablesOptions = {}) {
         index(name('job_open_submitter')).on(made.openSubmitter),
         ...checks('job', {
           json: validJson,
-          // `open_turn` is '' for a schedule's unblocked job and otherwise the job's id, so no id may be ''.
+          // Among a schedule's open jobs, `open_turn` is '' for the exclusive one that is not blocked, and otherwise
+          // the job's id, so no id may be ''.
           id: (column) => `${notPadded(column)} and ${column} <> ''`,
         }),
       ],

@@ -11,7 +11,7 @@ export interface WorkerRecord extends Omit<Values<typeof WORKER_COLUMNS>, 'tasks
 
 export interface WorkerList {
   readonly workers: readonly WorkerRecord[]
-  /** The lowest version of Kalends that may use the tables; null if any may, or if there are no workers. */
+  /** The lowest version of Kalends that may use the tables; null if any version may, or if there are no workers. */
   readonly lowestVersion: string | null
 }
 

@@ -22,7 +22,7 @@ import { timeSpan } from '../timer/index.ts'
 
 const OWN = ['clock', 'connections', 'migrate', 'schema', 'tablePrefix'] as const
 
-/** The options of `Kalends.open`, except those that the test kit sets itself. */
+/** The options of `Kalends.open`, except those that the test kit sets itself or does not support. */
 export interface TestOptions extends Omit<KalendsOptions, (typeof OWN)[number]> {
   /** The initial time of the clock; default 2026-01-01T00:00Z. */
   readonly now?: Date | string | undefined
@@ -109,7 +109,7 @@ export class TestKalends {
   }
 
   /**
-   * Moves the clock forward until a job has the given state, or is final if no state is given.
+   * Moves the clock forward until a job has the given state or, if none is given, is final.
    *
    * @param options.within  maximum time to advance; default `1d`
    * @throws NotFoundError, WaitTimeoutError

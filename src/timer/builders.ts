@@ -64,7 +64,7 @@ export function weekly(days: readonly Weekday[], time: string, options: BuilderO
   return zoned(`${days.join(',')} *-*-* ${clock(time)}`, options)
 }
 
-/** On the given day of the month, 1 to 31, at the given time; skips months without it. @throws InvalidInputError */
+/** On the given day of the month, 1 to 31, at the given time; skips shorter months. @throws InvalidInputError */
 export function monthly(day: number, time: string, options: BuilderOptions = {}): string {
   return zoned(`*-*-${whole('day', day, 1, 31)} ${clock(time)}`, options)
 }

@@ -110,8 +110,8 @@ function errorOf(text: string, error: unknown): TimerError {
 }
 
 /**
- * For text that looks like cron, the text with `cron` before it. If that is rejected, too, the fix for that error, or its
- * description.
+ * What to write instead. For text that looks like cron, this is the text with `cron` before it or, if that is rejected
+ * too, the fix for that error or its description.
  */
 function hintOf({ text, message, hint }: CalendarSyntaxError): string | null {
   if (!message.includes(': this looks like cron')) return hint ?? everyHint(text)

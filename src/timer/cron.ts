@@ -2,9 +2,9 @@
  * `cron <expression>`: the five fields of crontab, compiled to a union of calendar events, so that one evaluator serves
  * all timers.
  *
- * It accepts only syntax that cron daemons and libraries read in the same way: numbers, lists, ranges, steps, names, 7
- * for Sunday, and macros such as `@daily`. Daemons and libraries disagree about the rest, so it is rejected with an
- * error that, where possible, suggests a timer with the intended meaning:
+ * It accepts only syntax that cron daemons and libraries read in the same way: `*`, numbers, lists, ranges, steps,
+ * names, 7 for Sunday, and macros such as `@daily`. Daemons and libraries disagree about the rest, so it is rejected
+ * with an error that, where possible, suggests a timer with the intended meaning:
  *
  * - `5/15` is 5, 20, 35 and 50 to most libraries, and 5 or an error to daemons.
  * - `FRI-MON` and `22-2` wrap around in some programs, and are errors in others.
@@ -14,7 +14,7 @@
  * - Six fields begin with seconds in some programs, and end with years in others. Next to `?`, weekdays often count
  *   from 1.
  *
- * `cron! <expression>` accepts only POSIX syntax: numbers, lists and ranges.
+ * `cron! <expression>` accepts only POSIX syntax: `*`, numbers, lists and ranges.
  */
 import { calendar } from '../calendar/index.ts'
 import { nearest } from '../nearest.ts'

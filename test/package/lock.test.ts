@@ -28,7 +28,7 @@ test('the lock file contains the packages for every platform', () => {
   expect(missing).toEqual([])
 })
 
-/** Whether this is a program for a platform other than Linux with glibc on x64 or arm64. */
+/** Whether this is an optional program for a platform other than Linux with glibc on x64 or arm64. */
 function isForeign({ cpu = ['x64'], libc = ['glibc'], optional = false, os = ['linux'] }: Locked): boolean {
   const isOurs =
     os.includes('linux') && libc.includes('glibc') && (cpu.includes('x64') || cpu.includes('arm64'))

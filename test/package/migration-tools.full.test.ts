@@ -65,7 +65,7 @@ function withPackages(...packages: readonly string[]) {
           .map((entry) => readFile(join(entry.parentPath, entry.name), 'utf8'))
         return (await Promise.all(texts)).join('\n')
       },
-      /** Runs a program from node_modules without a terminal, so that it cannot ask questions. */
+      /** Runs a program of node_modules or of the application, without a terminal, so that it cannot ask questions. */
       run: (program: string, args: readonly string[], environment: Readonly<Record<string, string>> = {}) =>
         new Promise<{ readonly code: number | null; readonly output: string }>((resolve) => {
           const env = { ...process.env, ...environment }
@@ -155,7 +155,7 @@ async function stateOf({ database, options }: Place): Promise<{ definitions: Row
   return { definitions, rows }
 }
 
-/** Checks that the seeded schedule runs and doctor finds no problem. */
+/** Checks that the seeded schedule runs and that doctor finds no problem. */
 async function expectItWorks(place: Place): Promise<void> {
   const kalends = await open(place)
   kalends.handle(mail, () => 'sent')
@@ -205,7 +205,7 @@ describe('drizzle-kit', () => {
     )
   }
 
-  /** Uses `filter` instead of the guide's `tablesFilter`. */
+  /** Uses `filter` instead of the guide's `tablesFilter`, or no filter if it is empty. */
   const withFilter = (config: string, filter: string) =>
     config
       .replace(/^ *tablesFilter: .*\n/m, '')

@@ -65,7 +65,7 @@ function burst(due: number, { inParallel = true }: { inParallel?: boolean } = {}
       await Promise.race([ended, watched.begun.promise])
       if (over) return batches
       watched.begun = gate()
-      // Lets all lanes reach their waiting points.
+      // Let all lanes reach their waiting points.
       await new Promise(setImmediate)
       for (const { ids, end } of underWay.slice(0, 1)) {
         batches.push(ids)

@@ -33,7 +33,7 @@ it('a schedule that misses slots in five consecutive submissions cannot keep up'
   expect(pace.behind()).toEqual(['b', 'a'])
 })
 
-it('a schedule keeps up again after a submission without missed slots, or a minute without submissions', () => {
+it('a schedule keeps up again after a submission without missed slots, or after a minute without submissions', () => {
   const pace = new Pace()
   submit(pace, 'a', MISSED, 7)
   submit(pace, 'b', MISSED, 7)

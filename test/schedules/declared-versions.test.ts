@@ -17,7 +17,7 @@ interface Deployed {
   readonly messages: () => string[]
 }
 
-/** A live worker with this version of the code. */
+/** Starts a worker with this version of the code. */
 async function live(
   { open }: Scene,
   worker: string,
@@ -107,7 +107,7 @@ eachDatabase((under) => {
 
     it('a retired schedule is reactivated when it is declared again: it is planned from now, and keeps its run count', async () => {
       const { on, now } = await deployTwice()
-      // A slot that would have been due long ago if the schedule had not been retired.
+      // With this last slot, many slots would have been due if the schedule had not been retired.
       await on.database.query(
         "UPDATE periodic_task SET last_slot = '2020-01-01 00:00:00.000' WHERE id = 'goes'",
       )
@@ -220,7 +220,7 @@ eachDatabase((under) => {
       const told = "info: Declared schedule 'a' was changed: timer"
       await until(() => Promise.resolve(old.messages().includes(told) || null))
       expect(await on.database.query('SELECT id FROM job')).toEqual([])
-      // The same version starts again and counts as the newer one.
+      // The newer version starts again, and counts as the newer one again.
       const again = await live(on, 'new', [yearly('a'), yearly('c')])
       expect([await timerOf(again, 'a'), await statusOf(again, 'c')]).toEqual(['yearly', 'active'])
     })
@@ -245,7 +245,7 @@ eachDatabase((under) => {
       expect(await on.database.query("SELECT id FROM worker WHERE id = 'new/dead'")).toEqual([])
     })
 
-    it('two workers that start at the same moment agree on one version', async () => {
+    it('two workers with different versions that start at the same moment agree on one version', async () => {
       const on = await deploys(under)
       const [one, two] = await Promise.all([
         live(on, 'one', [monthly('a'), monthly('b')]),
@@ -306,7 +306,7 @@ eachDatabase((under) => {
     const runsOf = async ({ kalends }: Deployed, id: string) =>
       (await kalends.jobs.list({ scheduleId: id })).items.filter(({ state }) => state !== 'skipped').length
 
-    it('a new schedule waits for its next run time by default; with firstRun now, it runs at once, but only if the row is new [D8]', async () => {
+    it('a new schedule waits for its next run time by default; with `firstRun: now`, it runs at once, but only if the row is new [D8]', async () => {
       const on = await deploys(under)
       const code = [
         { ...monthly('a'), timer: 'yearly' },
@@ -323,7 +323,7 @@ eachDatabase((under) => {
       expect(await again.kalends.schedules.get('b')).toMatchObject({ status: 'active' })
     })
 
-    it('with firstRun if-due, a schedule runs at once only if its timer has elapsed in the current minute [D8]', async () => {
+    it('with `firstRun: if-due`, a schedule runs at once only if its timer has elapsed in the current minute [D8]', async () => {
       const on = await deploys(under)
       const [clock] = await on.database.query(
         under.kind === 'sqlite'

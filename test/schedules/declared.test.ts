@@ -344,7 +344,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('before start', 
     expect(() => kalends.declare(' ', [])).toThrow(InvalidInputError)
   })
 
-  it('handle and declare are rejected after start, and after stop', async () => {
+  it('`handle` and `declare` are rejected after `start`, and after `stop`', async () => {
     await using kalends = await Kalends.open('sqlite::memory:')
     await kalends.start()
     expect(() => kalends.handle(report, () => {})).toThrow(ConflictError)

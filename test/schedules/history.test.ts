@@ -62,7 +62,7 @@ eachDatabase((under) => {
     expect(seen).toEqual(slots.toReversed())
   })
 
-  it('an invalid argument is rejected, and the error names its field', async () => {
+  it('an unknown schedule, an invalid limit and an invalid instant are rejected', async () => {
     const { open } = await scene(under)
     const { schedules } = await open()
     await expect(schedules.history('nobody')).rejects.toThrow(NotFoundError)

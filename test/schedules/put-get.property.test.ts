@@ -1,4 +1,4 @@
-/** `put` with the value from `get` changes nothing, in the library and over REST, for all settings. */
+/** Putting back what `get` returned changes nothing, in the library and over REST, for all settings. */
 import * as fc from 'fast-check'
 import { expect, onTestFinished, test } from 'vitest'
 import { http } from '../../src/http/index.ts'
@@ -71,7 +71,7 @@ async function opened(): Promise<Kalends> {
   return kalends
 }
 
-test('a put of the value from get returns "unchanged", and a PUT of the GET response returns the same response', async () => {
+test('`put` returns "unchanged" for what `get` returned, and a PUT of a GET response returns the same response', async () => {
   const kalends = await opened()
   const { schedules } = kalends
   const handler = http(kalends, { authorize: () => ({ role: 'admin', builtInTasks: true }) })
@@ -100,7 +100,7 @@ test('a put of the value from get returns "unchanged", and a PUT of the GET resp
   )
 })
 
-test('put with the value from get keeps a declared schedule declared', async () => {
+test('putting back what `get` returned keeps a declared schedule in its set', async () => {
   await fc.assert(
     fc.asyncProperty(timer, options, async (declared, given) => {
       const kalends = await opened()

@@ -25,7 +25,7 @@ async function opened(): Promise<Kalends> {
 
 const daily = { id: 'a', task: mail, timer: 'daily', args: { to: 'ann' } } as const
 
-test('create with an existing id is a conflict; with ifExists: same, it returns the existing schedule if it is equal', async () => {
+test('`create` with an existing id is a conflict; with `ifExists: same`, it returns the existing schedule if it is equal', async () => {
   const { schedules } = await opened()
   const created = await schedules.create({ ...daily, ifExists: 'same' })
   expect(await schedules.create({ ...daily, ifExists: 'same' })).toEqual(created)
@@ -40,7 +40,7 @@ test('create with an existing id is a conflict; with ifExists: same, it returns 
   expect(await schedules.get('a')).toEqual(created)
 })
 
-test('of several parallel calls with ifExists: same, one creates the schedule, and all return it', async () => {
+test('of several parallel calls with `ifExists: same`, one creates the schedule, and all return it', async () => {
   const kalends = await opened()
   const { schedules } = kalends
   const calls = Array.from({ length: 5 }, () => schedules.create({ ...daily, ifExists: 'same' }))
@@ -51,7 +51,7 @@ test('of several parallel calls with ifExists: same, one creates the schedule, a
   expect(await same()).toEqual(await same())
 })
 
-test('create with ifExists: same can be repeated even after the timer has elapsed', async () => {
+test('`create` with `ifExists: same` can be repeated even after the timer has elapsed', async () => {
   const { schedules } = await opened()
   const once = { ...daily, timer: '2020-01-01 09:00', firstRun: 'now', ifExists: 'same' } as const
   const created = await schedules.create(once)
@@ -119,7 +119,7 @@ test('operations on a single row return the resulting row', async () => {
   expect(retried).toEqual(await jobs.get(id))
 })
 
-test('a job can be submitted with one object or with separate arguments, but not with both', async () => {
+test('a job can be submitted with one object, but not with an object and separate arguments', async () => {
   const { jobs } = await opened()
   const id = await jobs.submit({ task: 'mail', id: 'mine', args: { to: 'ann' }, delay: '1h' })
   expect(await jobs.get(id)).toMatchObject({ id: 'mine', args: { to: 'ann' }, runAt: expect.any(Date) })

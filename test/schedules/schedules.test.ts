@@ -76,7 +76,7 @@ eachDatabase((under) => {
     expect(plain.id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7/)
   })
 
-  it('creating a schedule with an id that is in use changes nothing, and throws a conflict that names the id', async () => {
+  it('creating a schedule with an id that is in use changes nothing, and throws a ConflictError that names the id', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const before = await kalends.schedules.create({ id: 'a', task: cleanup, timer: 'daily' })
@@ -96,7 +96,7 @@ eachDatabase((under) => {
     expect((await kalends.schedules.get('A'))?.id).toBe('A')
   })
 
-  it('get returns null for an unknown schedule; changes to it, runNow and elapses throw a NotFoundError', async () => {
+  it('`get` returns null for an unknown schedule; changes to it, `runNow` and `elapses` throw a NotFoundError', async () => {
     const { open } = await scene(under)
     const { schedules } = await open()
     expect(await schedules.get('nobody')).toBeNull()
@@ -114,7 +114,7 @@ eachDatabase((under) => {
     }
   })
 
-  it('put creates the schedule or updates the differences, and is idempotent [U2]', async () => {
+  it('put creates the schedule or updates what differs, and is idempotent [U2]', async () => {
     const { open } = await scene(under)
     const { schedules } = await open()
     const input = { task: cleanup, timer: 'daily', args: { days: 3 }, summary: 'once' }
@@ -167,7 +167,7 @@ eachDatabase((under) => {
     ])
   })
 
-  it('update changes only the given settings', async () => {
+  it('`update` changes only the given settings', async () => {
     const { open } = await scene(under)
     const { schedules } = await open()
     const before = await schedules.create({
@@ -207,7 +207,7 @@ eachDatabase((under) => {
     expect(await ended(kalends, id)).toMatchObject({ state: 'success' })
   })
 
-  it('list filters schedules, and returns pages sorted by id', async () => {
+  it('`list` filters schedules, and returns pages sorted by id', async () => {
     const { open } = await scene(under)
     const { schedules } = await open()
     for (const [id, group, submitter] of [
@@ -359,7 +359,7 @@ eachDatabase((under) => {
     expect(await kalends.schedules.get('a')).toMatchObject({ status: 'paused', runCount: 2 })
   })
 
-  it('runNow while a job is unfinished is a conflict that names the job and its state [S9]', async () => {
+  it('while a job is unfinished, runNow throws a ConflictError that names the job and its state [S9]', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const release = gate()
@@ -393,7 +393,7 @@ eachDatabase((under) => {
     expect((await one.jobs.list()).total).toBe(1)
   })
 
-  it("elapses lists the run times after an instant, in the timer's zone", async () => {
+  it("`elapses` lists the run times after an instant, in the timer's zone", async () => {
     const { open } = await scene(under)
     const { schedules } = await open()
     await schedules.create({ id: 'a', task: cleanup, timer: '*-*-* 02:30 Europe/Berlin' })

@@ -22,7 +22,7 @@ const nameOf = ({ group, submitter }: Owner) => `${group}/${submitter}`
 
 const schedule = fc.constantFrom(...SCHEDULES)
 const job = fc.constantFrom(...JOBS)
-/** Values that a user may try to write: the group and the submitter of another owner. */
+/** Values that a user may try to write, such as the group and the submitter of another owner. */
 const foreign = fc.constantFrom({}, ...OWNERS)
 const timer = fc.constantFrom('yearly', '*-02-29', 'every 1w')
 
@@ -98,7 +98,7 @@ const call: fc.Arbitrary<Call> = fc.oneof(
   ),
 )
 
-/** All rows of other owners in the database. */
+/** All schedules and jobs of other owners in the database. */
 async function rowsOfOthers(database: TestDatabase, owner: Owner): Promise<Row[][]> {
   const others = `NOT (group_ = '${owner.group}' AND submitter = '${owner.submitter}')`
   return [

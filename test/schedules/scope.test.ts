@@ -262,7 +262,7 @@ eachDatabase((under) => {
     expect(await jobs.wait(id, { timeout: '50s' })).toMatchObject({ id: 'mine', state: 'success' })
   })
 
-  it('a declared schedule runs even if an owner uses the same id [V3]', async () => {
+  it('a declared schedule is created even if an owner uses the same id [V3]', async () => {
     const { open } = await scene(under)
     const tenant = await open()
     await tenant.scope({ submitter: 'mallory', tasks }).schedules.create({
@@ -375,7 +375,7 @@ eachDatabase((under) => {
           (error) =>
             error instanceof LimitError ||
             error instanceof VersionError ||
-            // The schedule is deleted between the put and the read.
+            // The schedule was deleted between the put and the read.
             error instanceof NotFoundError,
         )
     expect((await schedules.list()).total).toBeLessThanOrEqual(2)
@@ -478,7 +478,7 @@ eachDatabase((under) => {
     const first = await anna.schedules.runNow('s')
     const own = await anna.schedules.runNow('s').catch((error: unknown) => error)
     expect(own).toMatchObject({ jobId: first, message: expect.stringContaining(first) })
-    // The schedule and its finished run now belong to Ben; the open job still belongs to Anna.
+    // The schedule and its cancelled run now belong to Ben; the open run still belongs to Anna.
     await anna.jobs.cancel(first)
     await database.query(`UPDATE periodic_task SET submitter = 'ben'`)
     await database.query(`UPDATE job SET submitter = 'ben'`)

@@ -101,7 +101,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('an invalid sett
     )
   })
 
-  it('args that do not match the schema of the task are rejected, and the error contains their path', async () => {
+  it('args that do not match the schema of the task are rejected, and the error contains the path of the invalid value', async () => {
     await using kalends = await Kalends.open('sqlite::memory:')
     // With a handler, the task is also known by name.
     kalends.handle(cleanup, () => {})
@@ -148,7 +148,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('an invalid sett
     await expect(kalends.jobs.list(query)).rejects.toMatchObject({ field })
   })
 
-  it('elapses rejects an invalid instant, and a limit that is too high', async () => {
+  it('`elapses` rejects an invalid instant, and a limit that is too high', async () => {
     await using kalends = await Kalends.open('sqlite::memory:')
     await kalends.schedules.create({ id: 'a', task: plain, timer: '*:*:*' })
     await expect(kalends.schedules.elapses('a', { limit: Infinity })).rejects.toMatchObject({

@@ -43,7 +43,7 @@ const THROWS_OUTSIDE = `
 test('ends before its timer', () => { setTimeout(() => { throw new Error('later') }, 1) })
 test('waits', () => new Promise((resolve) => setTimeout(resolve, 100)))`
 
-/** Runs the script on test files with these contents, and returns its exit code and last lines. */
+/** Runs the script on test files with these contents, and returns its exit code and relevant lines of its output. */
 async function runOf(texts: readonly string[], setup = 'export default () => {}') {
   const folder = await mkdtemp(join(tmpdir(), 'kalends-script-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))

@@ -204,7 +204,7 @@ onEachStore((under) => {
     expect(wide).not.toHaveProperty('truncated')
   })
 
-  it('an error is stored unchanged, and lists truncate it at the end of a line', async () => {
+  it('an error is stored unchanged, and lists truncate a long one at the end of a line', async () => {
     await running('odd')
     await running('long')
     const odd = 'naïve 😀 \' " \\ ? %s ` $1 \n\r\t \u2028 \u0001'

@@ -30,7 +30,7 @@ const BATCHES: Record<string, readonly Row[]> = {
 }
 
 eachDatabase(({ kind, bare }) => {
-  it.each(Object.entries(BATCHES))('%s are passed on unchanged', async (_, rows) => {
+  it.each(Object.entries(BATCHES))('%s: the database receives all values unchanged', async (_, rows) => {
     const under = await bare()
     const database =
       kind === 'sqlite'

@@ -1,4 +1,4 @@
-/** From waiting to running: due jobs, turns, claims, and the writes of a running job. */
+/** From waiting to running: due jobs, turns, claims, and the writes for a running job. */
 import { describe, expect, it } from 'vitest'
 import { StoreUnavailableError } from '../../src/errors.ts'
 import { toText } from '../../src/model/instant.ts'
@@ -26,7 +26,7 @@ onEachStore((under) => {
     under.store.executing.claim(worker, tasks, limit, afterGroup)
   const claimed = async (...given: Parameters<typeof claim>) => (await claim(...given)).map(({ id }) => id)
 
-  /** A store whose first UPDATE is too long; its first half is written, and then the database is unavailable once. */
+  /** A store whose first UPDATE is too long. Its first half is written; for the second, the database is unavailable. */
   const failingBetweenHalves = async () => {
     const failures = [new Error('too long'), null, new StoreUnavailableError('lost')]
     const { store } = await recording(under.url, async (statement) => {
@@ -59,7 +59,7 @@ onEachStore((under) => {
   })
 
   describe('a claim', () => {
-    it('assigns jobs to this worker as a new attempt with the current policy', async () => {
+    it('assigns a job to this worker as a new attempt with the policy in effect', async () => {
       await under.store.jobs.submit([
         newJob('j', { args: '{"b": 1, "a": [1.0, null]}', timeout: 5, retryBackoff: 'fixed' }),
       ])
@@ -109,7 +109,7 @@ onEachStore((under) => {
       expect(await claimed(10, policies('other', 'Task'))).toEqual(['b', 'a'].toSorted())
     })
 
-    it('takes higher priorities first, then older jobs, up to the limit', async () => {
+    it('takes higher priorities first, then lower ids, up to the limit', async () => {
       await under.store.jobs.submit([
         newJob('1 low', { priority: -5 }),
         newJob('4 normal'),

@@ -70,7 +70,8 @@ export interface ServerPlace {
 
 /**
  * @param places  some faults affect one of them, others all of them
- * @param writable  servers that may be made writable again: not secondaries or replicas, which must stay read-only
+ * @param writable  servers that a fault may make read-only and then writable again: not secondaries or replicas, which
+ *   must stay read-only
  */
 export function serverAdminFaults(
   places: readonly ServerPlace[],

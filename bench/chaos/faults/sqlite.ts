@@ -1,4 +1,4 @@
-/** Faults of a SQLite file: writers die while writing, other processes lock it, people back it up and checkpoint it. */
+/** Faults of a SQLite file: a worker dies while writing, or another process locks, reads, copies or checkpoints it. */
 import { readFile, rm, stat } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Fault, FaultReport, Ground, Member } from '../fault.ts'
@@ -8,7 +8,7 @@ import { reachingAll, withMember } from './held.ts'
 
 export interface SqliteFile {
   readonly path: string
-  /** A new connection in a separate process. */
+  /** Opens a new connection in a separate process. */
   readonly connect: (path?: string) => Promise<SqliteProcess>
 }
 
@@ -37,7 +37,7 @@ export function sqliteFaults(file: SqliteFile): Fault[] {
     }),
     beside(file, 'sqlite.checkpoint', 3, 3000, async (other, _ground, random) => {
       const mode = random.pick(['PASSIVE', 'FULL', 'RESTART', 'TRUNCATE'])
-      // The checkpoint waits up to this long for all readers and the writer.
+      // Except in the mode PASSIVE, the checkpoint waits up to this long for the readers and the writer.
       await other.rows('PRAGMA busy_timeout = 1000')
       const [row] = await other.rows(`PRAGMA wal_checkpoint(${mode})`)
       return { detail: `wal_checkpoint(${mode}): ${JSON.stringify(row)}` }
@@ -87,7 +87,7 @@ function killInWrite(file: SqliteFile): Fault {
   }
 }
 
-/** Suspends the worker while it holds the write lock. */
+/** Suspends the worker while it holds the write lock. @returns false if it did not take the lock in time */
 async function caughtInWrite(member: Member, path: string): Promise<boolean> {
   const deadline = performance.now() + CATCH_WITHIN_MS
   while (performance.now() < deadline) {

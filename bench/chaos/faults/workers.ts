@@ -47,7 +47,7 @@ function kill(name: string, weight: number, awayMs: (random: Random) => number, 
   }
 }
 
-/** Kills a worker at a moment when it holds rows. */
+/** Kills a worker, if possible at a moment when it has marks or running jobs. */
 const killInWork: Fault = {
   name: 'worker.kill-in-work',
   weight: 8,

@@ -1,4 +1,4 @@
-/** An administrator with separate connections that bypass all proxies, for tasks that pools cannot do. */
+/** An administrator with separate connections that bypass all proxies, for tasks that a pool cannot perform. */
 import { setTimeout as delay } from 'node:timers/promises'
 import mysql, { type Connection, type RowDataPacket } from 'mysql2/promise'
 import { errorNumber, isTransient, isUnavailable } from '../../../src/store/mysql/errors.ts'
@@ -9,7 +9,7 @@ const AGAIN_MS = 100
 const DEADLOCK = 1213
 
 export class Admin {
-  /** The root user's URL, with the run's database. */
+  /** The administrator's URL, with the run's database. */
   readonly url: string
   /** How many of its own transactions were victims of a deadlock or of another node's commit. */
   deadlocks = 0
@@ -45,7 +45,7 @@ export class Admin {
         const uri = this.#urls[this.#next % this.#urls.length] ?? this.url
         this.#next += 1
         const connection = await mysql.createConnection({ uri, connectTimeout: 3000 })
-        // If a fault closed the connection, its next statement fails.
+        // Needs no handling: if a fault closes the connection, its next statement fails.
         connection.on('error', () => {})
         return connection
       } catch (error) {
@@ -55,7 +55,7 @@ export class Admin {
     }
   }
 
-  /** Executes a single statement, and retries it on a new connection if the connection breaks. */
+  /** Executes a single statement, and retries it on a new connection after a transient error or a lost connection. */
   async query(text: string): Promise<RowDataPacket[]> {
     const deadline = performance.now() + PATIENCE_MS
     for (;;) {
@@ -117,7 +117,7 @@ export class PrimaryAdmin extends Admin {
       try {
         if (uri === undefined) throw new Error('no server accepts writes')
         const connection = await mysql.createConnection({ uri, connectTimeout: 3000 })
-        // If a fault closed the connection, its next statement fails.
+        // Needs no handling: if a fault closes the connection, its next statement fails.
         connection.on('error', () => {})
         return connection
       } catch (error) {

@@ -1,4 +1,7 @@
-/** Several private servers that form one database. Each worker tries a different server first, and knows the others. */
+/**
+ * Several private servers that form one database. Each worker tries a different server first, and knows the others,
+ * unless it uses a proxy in front of them.
+ */
 import mysql, { type RowDataPacket } from 'mysql2/promise'
 import type { Fault, Target } from '../fault.ts'
 import { clockFaults } from '../faults/clock.ts'

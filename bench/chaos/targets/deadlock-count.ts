@@ -17,7 +17,7 @@ export class DeadlockCount {
     this.#timer.unref()
   }
 
-  /** The total so far; null if no server has a counter. */
+  /** The total so far, including deliberate deadlocks; null if no server has a counter. */
   async look(): Promise<number | null> {
     const counts = await Promise.all(this.#servers.map((server) => server.look()))
     const known = counts.filter((count) => count !== null)
@@ -70,8 +70,8 @@ class Server {
 }
 
 /**
- * The number of deadlocks on the whole server since it started; null if it does not count them or does not show the
- * count to this user.
+ * The number of deadlocks on the whole server since it started; null if it cannot be queried, does not count them or
+ * does not show the count to this user.
  */
 async function serverDeadlocks(access: Pick<Access, 'query'>, isMariaDb: boolean): Promise<number | null> {
   let rows: readonly RowText[]

@@ -1,4 +1,4 @@
-/** A small private disk for a database's files, which can be filled up: an ext4 image in a sparse file. */
+/** A small private disk that holds a database's files and can be filled up: an ext4 image in a sparse file. */
 import { execFile } from 'node:child_process'
 import { mkdir, open, rm, rmdir, statfs, truncate } from 'node:fs/promises'
 import { join } from 'node:path'

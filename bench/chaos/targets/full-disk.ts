@@ -47,7 +47,7 @@ export async function writeMuch(url: string): Promise<string | null> {
 /**
  * Restarts the server if it has exited or is still waiting for disk space.
  *
- * @returns a description of what was done
+ * @returns a description of what was done; empty if the server recovered by itself
  */
 export async function reviveServer(server: ServerProcess, url: string): Promise<string> {
   // If the server exits, it does so almost immediately.

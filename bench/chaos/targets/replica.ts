@@ -1,4 +1,4 @@
-/** A private MySQL source and a semi-synchronous replica, which can change roles. */
+/** A private MySQL source and its semi-synchronous replica. The two can swap roles. */
 import { findMysql, mysqlFolder } from '../../../test/support/servers-mysql.ts'
 import { ReplicationPair } from '../../../test/support/servers-replica.ts'
 import { KeptFolder } from '../../../test/support/servers-restartable.ts'

@@ -1,4 +1,4 @@
-/** A separate process that uses the SQLite file, for the harness's own statements and for manual changes. */
+/** A separate process that uses the SQLite file, for the harness's own statements and for faults. */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -77,7 +77,7 @@ export class SqliteProcess {
     if (this.#child.exitCode !== null || this.#child.signalCode !== null) return
     const end = once(this.#child, 'exit')
     this.#child.disconnect()
-    // A process that waits for a lock does not receive messages.
+    // A process that is waiting for a lock does not notice that it was disconnected.
     const inTime = await Promise.race([end.then(() => true), delay(2000, false)])
     if (!inTime) {
       this.#child.kill('SIGKILL')

@@ -15,7 +15,7 @@ import { DeadlockCount } from './deadlock-count.ts'
 
 export interface UrlTargetOptions {
   readonly workers: number
-  /** Of the workers. Default 4 s. */
+  /** The lease of the workers. Default: 4 s. */
   readonly leaseMs?: number
 }
 
@@ -23,7 +23,7 @@ const SIDE_FILES = ['', '-wal', '-shm', '-journal']
 
 /**
  * @param url  `mysql://user:password@host:3306/name` or `sqlite:./file.db`; the run's own database is named after it
- * @throws RangeError if it is neither
+ * @throws RangeError if it is neither, names no file, or results in an invalid database name
  */
 export async function openUrlTarget(url: string, options: UrlTargetOptions): Promise<Target> {
   const suffix = `chaos_${Date.now().toString(36)}`

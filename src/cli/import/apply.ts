@@ -29,9 +29,9 @@ type ImportFlags = ReturnType<ReturnType<typeof sourceCommand>['opts']>
 type Outcome = Named & { readonly result: string }
 
 /**
- * @param mayBeOwn  whether an earlier import of this source may have created a schedule whose name no candidate has;
- *   under the prefix `cron.`, the schedule `cron.php.clean` may instead come from an import with the prefix `cron.php.`
- * @throws QuietFailure if any candidate was refused
+ * @param mayBeOwn  whether an earlier import of this source may have created a schedule whose name matches no
+ *   candidate; the schedule `cron.php.clean`, for example, may come from an import with the prefix `cron.php.` instead
+ * @throws QuietFailure if any candidate was refused; UsageError if there are none, or for flags that exclude each other
  */
 export async function importAll(
   candidates: readonly Candidate[],

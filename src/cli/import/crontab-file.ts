@@ -37,7 +37,7 @@ interface Line {
   readonly firstWord: string
 }
 
-/** @throws UsageError if it is unclear or contradictory whether lines name a user */
+/** @throws UsageError if it is unclear whether lines name a user, or if a line contradicts `system` or another line */
 export function readCrontab(text: string, { system, zone }: CrontabOptions): Candidate[] {
   const lines = linesOf(text)
   const column = userColumn(lines, system)

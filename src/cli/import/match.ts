@@ -19,7 +19,7 @@ const LEVELS: readonly ((existing: Existing, wanted: CandidateSchedule) => boole
 
 /**
  * @param existing  schedules whose ids start with the prefix
- * @returns `stale` contains the ids of schedules whose entries no longer exist; refused entries still exist
+ * @returns `stale` contains the ids of schedules whose entries no longer exist; a refused entry counts as existing
  */
 export function matched(candidates: readonly Candidate[], existing: readonly Existing[], prefix: string) {
   const ids = new Map<Candidate, string>()
@@ -36,7 +36,7 @@ export function matched(candidates: readonly Candidate[], existing: readonly Exi
       const { name, schedule } = candidate
       take(candidate, schedule === null ? undefined : freeOf(name).find((one) => isSame(one, schedule)))
     }
-  // If the name was unique before and is unique now, it is the same schedule, even if its time and command changed.
+  // A name that was unique and still is identifies the same schedule, even if its time and command have changed.
   for (const candidate of waiting()) {
     const [found, ...others] = existing.filter(({ id }) => isNumbered(id, prefix + candidate.name))
     const isOnly = candidates.filter(({ name }) => name === candidate.name).length === 1

@@ -9,7 +9,7 @@ import { acceptedIn, flag, lastOf, matching, type UnitFile } from './unit-file.t
 import type { Unit, Units } from './unit-folders.ts'
 
 export interface TimerOptions {
-  /** For calendar events that name none. */
+  /** The zone of calendar events that name none. */
   readonly zone: string
   /** Whether to include timers that are not enabled. */
   readonly all: boolean

@@ -88,7 +88,7 @@ export function flag(text: string): boolean {
 }
 
 /**
- * Splits a line into words as systemd does: blanks, quotes, C escapes.
+ * Splits a line into words at blanks, and resolves quotes and C escapes, as systemd does.
  *
  * @param isStrict  whether an unknown escape is an error, as in Environment=; in commands, it is left unchanged
  * @throws IgnoredValue for the part that cannot be read, after yielding the words before it

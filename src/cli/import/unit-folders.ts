@@ -130,7 +130,7 @@ function dropInNames(name: string): string[] {
   return [...new Set(prefixes.flatMap((one) => [one + rest, templateOf(one + rest)]))]
 }
 
-/** Whether a user's service manager reads a folder: `/etc/systemd/user`, `~/.config/systemd/user`. */
+/** Whether a user's service manager reads a folder, such as `/etc/systemd/user` or `~/.config/systemd/user`. */
 function isFolderOfUsers(folder: string): boolean {
   return /\/systemd\/user(?:\.\w+)?$|^\/run\/user\//.test(folder)
 }

@@ -123,7 +123,7 @@ function logsCommand(): AnyCommand {
   })
 }
 
-/** Empty without attempts, or if the only one is running or has succeeded: the job's facts then show everything. */
+/** Empty if there is no attempt, or only one that is running or succeeded: the job's facts then show everything. */
 function attemptsText(attempts: readonly Attempt[]): string {
   const [first, ...others] = attempts
   const isInFacts = first === undefined || first.outcome === null || first.outcome === 'success'

@@ -123,7 +123,7 @@ function rmCommand(): AnyCommand {
   })
 }
 
-/** @throws QuietFailure with the exit code of the first error, after all ids have been tried */
+/** @throws the error of a single id; for several, QuietFailure with the first error's exit code after trying all ids */
 async function forEachId(ids: readonly string[], work: (id: string) => Promise<void>): Promise<void> {
   if (ids.length === 1 && ids[0] !== undefined) return work(ids[0])
   let first: number | null = null

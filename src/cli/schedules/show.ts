@@ -56,7 +56,7 @@ function listColumns(now: Date): Column<Schedule>[] {
   ]
 }
 
-/** `active`, or `retrying, 2 of 3, next at …`. */
+/** Such as `active`, `frozen until …` or `retrying, 2 of 3, next at …`. */
 function statusText(schedule: Schedule): string {
   if (schedule.status === 'frozen') return `frozen until ${when(schedule.frozenUntil)}`
   return schedule.status === 'retrying' ? retryText(schedule, when(schedule.retryAt)) : schedule.status

@@ -9,7 +9,8 @@ import { placeholders } from '../literals.ts'
 import { keyOf, type Tables } from './tables.ts'
 
 /**
- * The stored ids for the names that an owner uses. Names for which the owner has no row are left out.
+ * The stored ids for the names that an owner uses. Names for which the owner has no row are left out; for `ANY_OWNER`,
+ * the names are the ids, and are not looked up.
  *
  * The rows are found through the owner's index, so that neither the result nor its timing depends on other owners'
  * rows.

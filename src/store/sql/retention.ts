@@ -10,7 +10,7 @@ export function retentionStore(context: TablesContext): RetentionStore {
   return {
     async prune({ ageMs, perSchedule }, limit) {
       const now = await readClock(context)
-      // `before` is never earlier than 1970, because earlier instants do not compare correctly as text.
+      // `before` is never earlier than 1970, because `toText` cannot represent instants before the year 0.
       const before = toText(new Date(Math.max(0, now.getTime() - ageMs)))
       let removed = await pruneOld(context, before, limit)
       if (removed < limit) removed += await pruneMany(context, perSchedule, limit - removed)

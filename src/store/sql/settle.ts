@@ -162,7 +162,10 @@ async function heldAmong(tx: Context, turns: ReadonlyMap<string, string>): Promi
   return new Set([...turns].filter(([, id]) => !got.has(id)).map(([schedule]) => schedule))
 }
 
-/** Which of these jobs are running. The caller could not lock them, so other transactions have locked their rows. */
+/**
+ * The fences of these jobs, if they are running or in an external queue. The caller could not lock the jobs, so other
+ * transactions have locked their rows.
+ */
 export async function runningAmong(tx: Context, ids: readonly string[]): Promise<ReadonlySet<string>> {
   if (ids.length === 0) return new Set()
   const rows = await tx.rows<Fence>(
@@ -174,8 +177,8 @@ export async function runningAmong(tx: Context, ids: readonly string[]): Promise
 }
 
 /**
- * Skips schedules that other transactions have locked, so that an administrator's open transaction delays only the jobs
- * of these schedules.
+ * Locks the schedules of these jobs. Skips those that other transactions have locked, so that an administrator's open
+ * transaction delays only the jobs of these schedules.
  */
 async function lockSchedulesOf(
   tx: Context,

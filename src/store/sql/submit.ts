@@ -47,7 +47,7 @@ import {
 
 interface How {
   readonly decide: Decide
-  /** Null if no job starts in this transaction. */
+  /** Null if no job may start in this transaction. */
   readonly startLimits: StartLimits | null
   /** Whether to check that the jobs do not exist yet, instead of relying on the unique keys. */
   readonly careful: boolean
@@ -114,7 +114,7 @@ export async function submit(
   return together([...results, { ...NOTHING, locked: left }, ...skipped])
 }
 
-/** If the database rejects a slot, skips it with the reason `unsubmittable`. */
+/** Skips a slot that the database has rejected, with the reason `unsubmittable`. */
 async function skip(
   write: (marks: readonly Mark[], how: How) => Promise<SubmitResult>,
   mark: Mark,

@@ -117,8 +117,8 @@ function stale(context: Context, worker: string, leaseMs: number): Condition {
   const name = worker.slice(0, worker.lastIndexOf('/') + 1)
   // The length is in characters, as the database counts them.
   const length = Array.from(name).length
-  // A mark ends within its lease, so this range of the index on wake_at contains all marks except far marks (see
-  // `broken`). The marks are read first and then ended by key and fence, so a mark made in the meantime stays.
+  // A mark ends within its lease, so this range of the index on wake_at contains all unexpired marks except far marks
+  // (see `broken`). The marks are read first and then ended by key and fence, so a mark made in the meantime stays.
   return {
     text: `SELECT 'stale mark' AS kind, id, worker, ${instant('marked')} AS marked
       FROM ${schedule}
@@ -133,7 +133,7 @@ function stale(context: Context, worker: string, leaseMs: number): Condition {
   }
 }
 
-/** Jobs of dead workers, and jobs whose queue did not report their outcome: ` FROM … WHERE …`. */
+/** Jobs of dead workers, and jobs whose queue did not report their outcome, each as `FROM … WHERE …`. */
 function anyOrphans({ tables, dialect }: Context): [running: string, external: string] {
   const { job, jobStateIndex, heldIndex } = tables
   // The index is named because otherwise, with statistics and many running jobs, the servers and SQLite would read all
@@ -148,7 +148,7 @@ function broken(context: Context, leaseMs: number): string[] {
   const { tables, dialect } = context
   return [
     ...heldForNothing(context).map((found) => `SELECT 'held' AS kind, id, ${NO_MARK} ${found} LIMIT 1`),
-    // A manual edit or a wrong clock can move the end of a mark far ahead; it would then hold the row until that time.
+    // A manual edit or a wrong clock can move the end of a mark far ahead; the mark would then hold the row until then.
     `SELECT 'far mark' AS kind, id, worker, ${dialect.instant('marked')} AS marked
      FROM ${tables.schedule}
      WHERE worker IS NOT NULL AND wake_at > ${dialect.nowPlus(2 * leaseMs)}`,

@@ -1,4 +1,4 @@
-/** The file of the application's SQLite database: only its path is used, to open our own connection. */
+/** The file of the application's SQLite database: only its path is used, to open a separate connection. */
 import { closeSync, openSync, readSync } from 'node:fs'
 import { InvalidInputError, messageOf } from '../../errors.ts'
 import type { DatabaseTarget, SqliteTarget } from '../database.ts'

@@ -203,7 +203,7 @@ function locked(error: unknown): StoreUnavailableError {
   )
 }
 
-/** Rejects objects, which untyped code may pass and for which the driver would crash the process. @throws RangeError */
+/** Rejects objects, which untyped code may pass and with which the driver crashes the process. @throws RangeError */
 function bindable(params: readonly unknown[]): readonly unknown[] {
   for (const value of params)
     if (value !== null && typeof value !== 'string' && typeof value !== 'number')

@@ -98,7 +98,7 @@ export const sqliteDialect = (clock: (() => Date) | null): Dialect => ({
   isContended: () => false,
   isLockWait: () => false,
   async changeTokens(database, tables) {
-    // The first value counts the commits of other connections, the second the writes of this one.
+    // The first value changes with the commits of other connections, the second with the writes of this one.
     const [others] = await database.rows<{ data_version: number }>('PRAGMA data_version')
     const [own] = await database.rows<{ changes: number }>('SELECT total_changes() AS changes')
     return tables.map(() => `${String(others?.data_version)}/${String(own?.changes)}`)

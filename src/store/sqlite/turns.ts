@@ -11,8 +11,8 @@ import type { Use } from '../database.ts'
 
 const ORDER: readonly Use[] = ['loops', 'calls', 'api']
 /**
- * After this many consecutive turns that overtake another use, one overtaken use gets a turn. Neither a busy worker nor
- * a flood of requests may lock out the application.
+ * After this many consecutive turns that overtake another use, one overtaken use gets a turn, so that neither a busy
+ * worker nor a flood of requests can lock out the application.
  */
 const MAX_OVERTAKING = 10
 
