@@ -14,7 +14,7 @@ type Message = z.infer<typeof messageSchema>
 
 export interface ChildOptions {
   readonly onNews?: (value: unknown) => void
-  /** The path of the Node.js that runs it; by default, the benchmark's own. */
+  /** The path of the Node.js that runs the program; by default, the benchmark's own. */
   readonly node?: string | undefined
 }
 
@@ -88,7 +88,7 @@ export class Child {
     return schema.parse(message.value)
   }
 
-  /** For callers that wait for a message of the program: rejects when it ends, with the error that it sent, if any. */
+  /** For callers that wait for a message from the program: rejects when it ends, with the error it sent, if any. */
   async endsEarly(): Promise<never> {
     await this.#exit
     const last = this.#messages.at(-1)
