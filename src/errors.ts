@@ -286,8 +286,8 @@ function isPath(word: string): boolean {
 }
 
 /**
- * A quoted path ends at the closing quote, and a relative path with its word. Other absolute paths may contain spaces,
- * so everything up to the last path in the line is treated as one path.
+ * A quoted path ends at the closing quote, and a relative path at the end of its word. Unquoted absolute paths may
+ * contain spaces, so everything up to the last path in the line is treated as one path.
  */
 function pathEnd(items: readonly string[], at: number, last: number): number {
   const word = items[at] ?? ''
@@ -305,7 +305,7 @@ function valueText(thrown: unknown): string {
   try {
     return JSON.stringify(thrown) ?? String(thrown)
   } catch {
-    // The value is a BigInt or a circular object.
+    // The value is, for example, a BigInt or a circular object.
   }
   try {
     return inspect(thrown, { depth: 2 })

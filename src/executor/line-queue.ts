@@ -3,7 +3,7 @@ import type { NewLogLine } from '../store/executing-store.ts'
 export const MAX_WAITING_BYTES = 64 * 1024 * 1024
 /** The memory that a line takes without its message, in bytes. */
 const LINE_BYTES = 256
-/** The most memory that a string takes per character, in bytes; only strings in Latin-1 take less. */
+/** Maximum memory that a string takes per character, in bytes; only strings in Latin-1 take less. */
 const CHARACTER_BYTES = 2
 
 /**

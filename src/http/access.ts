@@ -98,7 +98,8 @@ export function checkAccess({ role, submit, scope, tasks }: Access): void {
 
 /**
  * The scope supplies the owner. Another owner in the body is rejected instead of silently replaced. A value for a field
- * that the scope leaves open is also rejected, because the row would then belong to another owner. @throws Problem 403
+ * that the scope leaves open is also rejected, because the row would then also belong to another owner.
+ * @throws Problem 403
  */
 export function checkOwner(
   body: { readonly group?: string | undefined; readonly submitter?: string | null | undefined },
