@@ -27,7 +27,7 @@ export interface Load {
   readonly schedules: number
   /** Whether `planned` was counted completely; otherwise it is extrapolated, or covers only some of the schedules. */
   readonly plannedIsExact: boolean
-  /** Whether `ended` reaches back to the first hour; otherwise the first hours are missing. */
+  /** Whether `ended` reaches back to the first hour; otherwise the first hours are missing or incomplete. */
   readonly endedIsComplete: boolean
 }
 
