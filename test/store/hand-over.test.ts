@@ -544,7 +544,7 @@ onEachStore((under) => {
       expect(await jobRow(under, next)).toMatchObject({ state: 'waiting' })
     })
 
-    it('the schedule continues after its job is cancelled; a later report has no effect', async () => {
+    it('a job that is cancelled ends at once; a later report has no effect', async () => {
       const id = await handedOver()
       await under.store.jobs.cancel(id, ({ state }) => (state === 'external' ? 'cancel' : null))
       expect(await jobRow(under, id)).toMatchObject({ state: 'cancelled' })

@@ -153,7 +153,7 @@ describe('rejected rows', () => {
     await expect(outcome(of, batch('later'), write)).rejects.toThrow('rejected all 3 rows')
   })
 
-  it('do not affect the rows behind them', async () => {
+  it('do not prevent the rows behind them from being written', async () => {
     const { refused, write } = table()
     const of = isolation()
     const rows = many(512)
