@@ -39,7 +39,7 @@ export interface HandlerContext<Args = unknown> {
   readonly snooze: (span: string | number) => never
 }
 
-/** Runs the jobs of a task. The return value is stored as JSON, as the result of the job. */
+/** Runs the jobs of a task. The return value is stored as the result of the job, in JSON. */
 export type Handler<Args = unknown, Result = unknown> = (
   context: HandlerContext<Args>,
 ) => Result | Promise<Result>

@@ -18,7 +18,7 @@ export class LineQueue {
   #dropped = 0
   readonly #linesOfJobs = new Map<string, number>()
 
-  /** @param onDropped  called when the first line is dropped, and with the total when the queue is empty again */
+  /** @param onDropped  called when the first line is dropped, and again, with the total, when the queue is empty */
   constructor(onDropped: (error: Error) => void) {
     this.#onDropped = onDropped
   }

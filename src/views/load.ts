@@ -23,7 +23,7 @@ export interface Load {
   readonly from: Date
   readonly to: Date
   readonly hours: readonly HourLoad[]
-  /** The number of active schedules that were counted. */
+  /** The number of active, retrying and frozen schedules that were counted. */
   readonly schedules: number
   /** Whether `planned` was counted completely; otherwise it is extrapolated, or covers only some of the schedules. */
   readonly plannedIsExact: boolean
