@@ -31,7 +31,7 @@ export function asInput<Value>(field: string, check: () => Value): Value {
   }
 }
 
-/** The declared schedules or handlers are invalid; `problems` lists every problem, in order. */
+/** Declared schedules are invalid or lack a handler; `problems` lists all problems in the order of the declarations. */
 export class DeclarationError extends KalendsError {
   readonly code = 'KALENDS_INVALID_DECLARATION'
   readonly problems: readonly string[]
@@ -110,7 +110,7 @@ export class StoreUnavailableError extends KalendsError {
 }
 
 /**
- * Too many requests, or too many writes of one owner, are waiting for the database. Nothing was done; try again later.
+ * Too many requests, or too many writes by one owner, are waiting for the database. Nothing was done; try again later.
  */
 export class OverloadedError extends KalendsError {
   readonly code = 'KALENDS_OVERLOADED'

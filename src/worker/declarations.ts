@@ -13,7 +13,7 @@ interface DeclarationsOptions {
   readonly externalQueue: ExternalQueue | null
   readonly leaseMs: number
   readonly logger: Logger
-  /** Null while this worker may not take on work. */
+  /** Null while this worker must not take on work. */
   readonly worker: () => string | null
   readonly onChanged: () => void
   readonly onError: (error: unknown, loop: string) => void
@@ -33,7 +33,7 @@ export class Declarations {
       name: 'declared sets',
       pass: async () => {
         await this.#route()
-        // While this worker may not take on work, other workers decide what is declared.
+        // While this worker must not take on work, other workers decide what is declared.
         if (options.worker() !== null) await this.#sync(options.store.declared, false)
         return options.leaseMs
       },
