@@ -21,7 +21,7 @@ export interface ChildOptions {
 const alive = new Set<Child>()
 let over = false
 
-/** Ends the benchmark: kills running programs and prevents new ones. */
+/** Ends the benchmark: kills running programs and prevents new ones from starting. */
 export async function killAll(): Promise<void> {
   over = true
   await Promise.all([...alive].map((child) => child.kill()))

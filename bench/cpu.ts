@@ -29,7 +29,7 @@ export interface Phase {
   readonly value?: unknown
 }
 
-/** The message of `line.measure`. */
+/** The message that `line.measure` sends. */
 export const measuredSchema = z.object({ ms: z.number(), cpuMs: z.number(), value: z.unknown().optional() })
 
 /**

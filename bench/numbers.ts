@@ -6,7 +6,7 @@ export function round(value: number): string {
   return value.toLocaleString('en', { maximumSignificantDigits: 3 })
 }
 
-/** 1k, 20k, 1M: for the ticks of a plot. */
+/** Formats a number for the ticks of a plot, such as 1K, 20K or 1M. */
 export function short(value: number): string {
   return value.toLocaleString('en', { notation: 'compact', maximumSignificantDigits: 3 })
 }

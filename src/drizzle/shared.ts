@@ -25,7 +25,7 @@ export interface TablesOptions {
   readonly prefix?: string | undefined
 }
 
-/** The columns of each table, without keys and generated columns. */
+/** The columns of each table, without single-column keys and generated columns. */
 export const COLUMNS = {
   periodic_task: { ...SETTINGS, ...SCHEDULE_COLUMNS, ...PLAN_COLUMNS },
   job: { ...OCCURRENCE_COLUMNS, ...JOB_SETTINGS, ...JOB_COLUMNS, ...CLAIM_COLUMNS },

@@ -3,13 +3,13 @@ import type { Task } from '../model/task.ts'
 
 /** Writes lines to the job's log. The lines can be read while the job runs. */
 export interface JobLogger {
-  /** Details for troubleshooting. */
+  /** Logs details for troubleshooting. */
   debug(message: string): void
   /** Logs what the run is doing. */
   info(message: string): void
   /** Logs something unexpected; the run continues. */
   warn(message: string): void
-  /** Something failed. To fail the attempt, throw an error instead. */
+  /** Logs a failure. To fail the attempt, throw an error instead. */
   error(message: string): void
 }
 
