@@ -89,7 +89,7 @@ onEachStore((under) => {
     expect((await times('s')).nextRunAt).toEqual(slot)
   })
 
-  it('runNow uses the current time as the slot', async () => {
+  it('runNow uses the current time as the slot, even after a slot in 2098', async () => {
     await under.store.schedules.create({ id: 's', settings: settings(), isDue: null })
     await under.query('UPDATE periodic_task SET last_slot = ?', [toText(LATER)])
     await under.store.schedules.runNow('s', null, runNow)
