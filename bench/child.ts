@@ -14,14 +14,14 @@ type Message = z.infer<typeof messageSchema>
 
 export interface ChildOptions {
   readonly onNews?: (value: unknown) => void
-  /** The path of the Node.js that runs it; by default, the benchmark's own. */
+  /** The path of the Node.js that runs the program; by default, the benchmark's own. */
   readonly node?: string | undefined
 }
 
 const alive = new Set<Child>()
 let over = false
 
-/** Ends the benchmark: kills running programs and prevents new ones. */
+/** Ends the benchmark: kills running programs and prevents new ones from starting. */
 export async function killAll(): Promise<void> {
   over = true
   await Promise.all([...alive].map((child) => child.kill()))
@@ -88,7 +88,7 @@ export class Child {
     return schema.parse(message.value)
   }
 
-  /** For callers that wait for a message of the program: rejects when it ends, with the error that it sent, if any. */
+  /** For callers that wait for a message from the program: rejects when it ends, with the error it sent, if any. */
   async endsEarly(): Promise<never> {
     await this.#exit
     const last = this.#messages.at(-1)

@@ -29,7 +29,7 @@ export interface Phase {
   readonly value?: unknown
 }
 
-/** The message of `line.measure`. */
+/** The message that `line.measure` sends. */
 export const measuredSchema = z.object({ ms: z.number(), cpuMs: z.number(), value: z.unknown().optional() })
 
 /**
@@ -75,7 +75,7 @@ export function cpuMeasures(work: string, subject: string, unit: string, rounds:
   ]
 }
 
-/** The duration of a clock tick in /proc, which is the same on every Linux. */
+/** The duration of a clock tick in /proc; it is the same on every Linux system. */
 const TICK_MS = 10
 /** The state of a listening socket in /proc/net/tcp. */
 const LISTENS = '0A'
@@ -83,7 +83,7 @@ const LOCAL: ReadonlySet<string> = new Set(['127.0.0.1', 'localhost'])
 
 /**
  * @returns a function that reads the processor time of the server that listens at this URL, with all its threads and
- *   child processes; NaN for a server on another machine, in a container, or without /proc
+ *   child processes; NaN if the server is on another machine or in a container, or if there is no /proc
  */
 export function cpuOfServer(url: string): () => Promise<number> {
   const { hostname, port } = new URL(url)
@@ -98,7 +98,7 @@ function cpuMsOf(pid: string): number {
   return children.reduce((sum, child) => sum + timesOf(child).ownMs, ownMs + endedMs)
 }
 
-/** The time of a process with all its threads and its ended children; 0 if the process itself has ended. */
+/** The processor time of a process (all its threads) and of its ended children; 0 if the process itself has ended. */
 function timesOf(pid: string): { readonly ownMs: number; readonly endedMs: number } {
   // The program name is in brackets and may contain spaces.
   const fields = textOf(`/proc/${pid}/stat`)

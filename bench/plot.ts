@@ -56,7 +56,7 @@ function scaleX(values: readonly number[]): (value: number) => number {
   return (value) => LEFT + 20 + ((value > 0 ? Math.log10(value) : least) - least) * (room / range)
 }
 
-/** The smallest of 1, 2, 2.5, 5, 10, 20, … that is at least `most`. */
+/** The smallest of …, 1, 2, 2.5, 5, 10, 20, 25, … that is at least `most`. */
 function niceTop(most: number): number {
   if (most <= 0) return 1
   const power = 10 ** Math.floor(Math.log10(most))

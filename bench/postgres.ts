@@ -55,7 +55,7 @@ export async function startPostgres(folder: string): Promise<Postgres> {
     '127.0.0.1',
     ...ROOM,
   ]
-  // Stops the server when our end of its stdin is closed, even if this process is killed.
+  // The script stops the server when our end of its stdin is closed, even if this process is killed.
   const server = spawn('sh', [superviseScript, home, ...command, ...serve], {
     cwd: home,
     detached: true,

@@ -1,6 +1,6 @@
 /**
- * The servers of one run, started on first use with their default durability. They end with this process, however it
- * ends.
+ * The servers of one run, started on first use, with their default durability unless their name says otherwise. They
+ * end with this process, however it ends.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

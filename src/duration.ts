@@ -1,6 +1,6 @@
 /**
- * Durations and relative times as text. `spanText` is exact and can be used in a timer or a setting; the results of
- * `durationText` and `relativeTime` are rounded down, for people to read.
+ * Durations and relative times as text. The result of `spanText` is exact and can be used in a timer or a setting;
+ * those of `durationText` and `relativeTime` are rounded down, for people to read.
  */
 
 const SECOND = 1000

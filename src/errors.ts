@@ -31,7 +31,7 @@ export function asInput<Value>(field: string, check: () => Value): Value {
   }
 }
 
-/** The declared schedules or handlers are invalid; `problems` lists every problem, in order. */
+/** Declared schedules are invalid or lack a handler; `problems` lists all problems in the order of the declarations. */
 export class DeclarationError extends KalendsError {
   readonly code = 'KALENDS_INVALID_DECLARATION'
   readonly problems: readonly string[]
@@ -110,7 +110,7 @@ export class StoreUnavailableError extends KalendsError {
 }
 
 /**
- * Too many requests, or too many writes of one owner, are waiting for the database. Nothing was done; try again later.
+ * Too many requests, or too many writes by one owner, are waiting for the database. Nothing was done; try again later.
  */
 export class OverloadedError extends KalendsError {
   readonly code = 'KALENDS_OVERLOADED'
@@ -286,8 +286,8 @@ function isPath(word: string): boolean {
 }
 
 /**
- * A quoted path ends at the closing quote, and a relative path with its word. Other absolute paths may contain spaces,
- * so everything up to the last path in the line is treated as one path.
+ * A quoted path ends at the closing quote, and a relative path at the end of its word. Unquoted absolute paths may
+ * contain spaces, so everything up to the last path in the line is treated as one path.
  */
 function pathEnd(items: readonly string[], at: number, last: number): number {
   const word = items[at] ?? ''
@@ -305,7 +305,7 @@ function valueText(thrown: unknown): string {
   try {
     return JSON.stringify(thrown) ?? String(thrown)
   } catch {
-    // The value is a BigInt or a circular object.
+    // The value is, for example, a BigInt or a circular object.
   }
   try {
     return inspect(thrown, { depth: 2 })

@@ -40,7 +40,7 @@ export class Fitting {
     return this.#rows
   }
 
-  /** A few quick rows say little about many rows. */
+  /** Ignores fewer rows than estimated if they were quick, because they say little about many rows. */
   took(rows: number, ms: number): void {
     if (rows < this.#rows && ms <= this.#options.ms) return
     const fitting = Math.max(1, (rows * this.#options.ms) / Math.max(1, ms))

@@ -16,7 +16,7 @@ export interface FreezeTarget {
   readonly scheduleId?: string | undefined
   readonly task?: string | undefined
   readonly group?: string | undefined
-  /** Freezes everything; cannot be combined with the other fields. */
+  /** Freezes everything; cannot be combined with `scheduleId`, `task` or `group`. */
   readonly all?: boolean | undefined
   /** When the freeze ends automatically. */
   readonly until: Date

@@ -187,7 +187,7 @@ async function misuse(pool, { how, ms }) {
     await pause(ms)
     const what = {
       leak: `left transactions open that had locked ${schedules.join(' and ') || 'nothing'}`,
-      session: 'changed the database and autocommit of its connections',
+      session: 'changed the database and autocommit mode of its connections',
       exhaust: 'used all connections of its pool',
     }[how]
     return { detail: `the application ${what} for ${ms} ms`, schedules }

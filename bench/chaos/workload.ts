@@ -10,11 +10,11 @@ export interface NewSchedule {
   readonly columns: Columns
 }
 
-/** Each slot of these schedules must become a run, whatever happens. */
+/** Each slot of these schedules must become a run, unless the clock jumps forward by an hour. */
 export const CANARY = 'canary-'
 /**
- * In seconds. Longer than any fault can keep the workers from working. A clock that jumps by an hour is not an
- * outage.
+ * A number of slots, and therefore of seconds. No fault can stop the workers for longer, but a clock that jumps forward
+ * by an hour skips more slots.
  */
 export const CANARY_CATCH_UP = 120
 /**

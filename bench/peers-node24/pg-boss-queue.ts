@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { PgBoss } from 'pg-boss'
 import { countdown, queueProgram } from '../programs/queue-program.ts'
 
-/** The polling interval. A job is completed only after its handler has returned, and no event reports this. */
+/** The polling interval. Polling is needed: a job is completed after its handler returns, and no event reports it. */
 const LOOK_MS = 5
 
 await queueProgram(async ({ url, concurrency }) => {

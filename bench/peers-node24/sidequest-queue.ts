@@ -22,7 +22,7 @@ await queueProgram(async ({ url, concurrency }) => {
   }
   await Sidequest.configure(config)
   return {
-    // Sidequest submits one job per call, so make all calls at once. Its connections limit how many run concurrently.
+    // Sidequest submits one job per call, so make all calls at once. Its connections limit how many calls run at once.
     submit: (numbers) => Promise.all(numbers.map((number) => Sidequest.build(NoopJob).enqueue(number))),
     worker: async (count) => {
       const { done, one } = countdown(count)

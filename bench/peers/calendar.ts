@@ -1,4 +1,4 @@
-/** `next` of libraries for cron expressions. */
+/** Measures the `next` functions of libraries for cron expressions. */
 import { CronExpressionParser } from 'cron-parser'
 import { Cron } from 'croner'
 import { CronosExpression } from 'cronosjs'

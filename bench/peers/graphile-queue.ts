@@ -6,7 +6,7 @@ import { Pool } from 'pg'
 import { countdown, queueProgram } from '../programs/queue-program.ts'
 import { graphileOptions } from './graphile.ts'
 
-/** The polling interval: graphile-worker deletes jobs that succeed, a moment later if it works in batches. */
+/** The polling interval. Polling is needed: in batches, graphile-worker deletes a job after it reports the success. */
 const LOOK_MS = 5
 
 await queueProgram(async ({ url, concurrency, tuned = false }) => {

@@ -1,4 +1,4 @@
-/** `next` of kalends/calendar, and the speed of its parser. */
+/** Measures `next` and the parser of kalends/calendar. */
 import { calendar } from 'kalends/calendar'
 import { elapsingParams, measureNext } from './elapsing.ts'
 import { program } from './program.ts'

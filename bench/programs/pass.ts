@@ -1,4 +1,4 @@
-/** Submits the jobs of schedules that fire every second: how long after each second is the last job written? */
+/** Submits the jobs of schedules that fire every second: how long after each due time is the last job written? */
 import { Kalends } from 'kalends'
 import { z } from 'zod'
 import { program } from './program.ts'

@@ -1,4 +1,4 @@
-/** One of two processes: one submits jobs one at a time, the other runs them and reports how long each waited. */
+/** One of two processes: one submits jobs one at a time; the other runs them and reports how long each waited. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Kalends, task } from 'kalends'
 import { z } from 'zod'

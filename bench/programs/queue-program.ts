@@ -49,7 +49,7 @@ export function queueProgram(open: (params: QueueParams) => Promise<MeasuredQueu
   })
 }
 
-/** Resolves after `count` calls. Used for events of completed jobs. */
+/** `done` resolves after `count` calls of `one`; each call stands for a job that is done. */
 export function countdown(count: number): { readonly done: Promise<void>; readonly one: () => void } {
   let left = count
   const all = signal()

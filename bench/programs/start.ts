@@ -1,4 +1,4 @@
-/** Opens and starts Kalends on a new SQLite file, which creates the tables, and reports when it has started. */
+/** Opens and starts Kalends on a new SQLite file, including creating the tables, and reports when it has started. */
 import { Kalends, task } from 'kalends'
 import { z } from 'zod'
 import { program } from './program.ts'

@@ -26,6 +26,6 @@ await program(params, async ({ url, name, concurrency }, line) => {
     ended += 1
   })
   await kalends.start({ concurrency })
-  // All jobs run between the two signals.
+  // All jobs that are measured run between the two signals.
   await line.measure(() => line.ready())
 })

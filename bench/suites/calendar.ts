@@ -24,7 +24,7 @@ const ZONE = 'Europe/Berlin'
 const weekdays = (zone: string): Timer => ({ event: 'Mon..Fri 09:00', cron: '0 9 * * 1-5', zone })
 const one = (event: string, cron: string): readonly Timer[] => [{ event, cron, zone: ZONE }]
 
-/** The same instants in the syntax of each library. */
+/** Timers that elapse at the same instants, in the syntax of each library. */
 export const SHAPES: readonly Shape[] = [
   { name: 'Mon..Fri 09:00', timers: [weekdays(ZONE)], from: '2027-01-01T00:00:00Z', steps: 260 },
   { name: 'minutely', timers: one('*:*', '* * * * *'), from: '2027-01-01T00:00:00Z', steps: 500 },

@@ -1,4 +1,4 @@
-/** The cost of a claim among many jobs that cannot be claimed now. */
+/** The cost of a claim while many other jobs are waiting, compared with the cost in an empty queue. */
 import { z } from 'zod'
 import { runProgram } from '../child.ts'
 import { insertJobs, type JobRows } from '../fixtures.ts'

@@ -1,4 +1,4 @@
-/** One row of each table is locked for three leases: how long do other workers go without starting a run? */
+/** One row of each table is locked for the length of three leases: how long do other workers go without a run? */
 import { createConnection } from 'mysql2/promise'
 import { setTimeout as pause } from 'node:timers/promises'
 import { z } from 'zod'

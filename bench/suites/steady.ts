@@ -1,4 +1,4 @@
-/** One schedule per second for ten minutes under load, and the cost of more schedules per second. */
+/** One schedule that fires every second, for ten minutes under load; and the cost of more such schedules. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { z } from 'zod'
 import { Child } from '../child.ts'
@@ -130,7 +130,7 @@ async function measure(bench: Bench, rate: number, seconds: number, load: number
   }
 }
 
-/** Waits until the first schedules have run. */
+/** Waits until the first run has succeeded. */
 async function firstSlot(database: BenchDatabase): Promise<void> {
   const deadline = performance.now() + 30_000
   for (;;) {
@@ -138,7 +138,7 @@ async function firstSlot(database: BenchDatabase): Promise<void> {
       "SELECT COUNT(*) AS runs FROM job WHERE task = 'tick' AND state = 'success'",
     )
     if (Number(row?.['runs']) > 0) return
-    if (performance.now() > deadline) throw new Error('No schedule has run within 30 s')
+    if (performance.now() > deadline) throw new Error('No run succeeded within 30 s')
     await pause(50)
   }
 }

@@ -1,4 +1,4 @@
-/** What the tables have in common on every database: their options, columns, and which columns have CHECKs. */
+/** What the tables have in common on every database: their options, their columns, and which of these have CHECKs. */
 import { type ColumnBuilderBase, type HasDefault, type NotNull, type SQL, sql } from 'drizzle-orm'
 import {
   ATTEMPT_COLUMNS,
@@ -25,7 +25,7 @@ export interface TablesOptions {
   readonly prefix?: string | undefined
 }
 
-/** The columns of each table, without keys and generated columns. */
+/** The columns of each table, without single-column keys and generated columns. */
 export const COLUMNS = {
   periodic_task: { ...SETTINGS, ...SCHEDULE_COLUMNS, ...PLAN_COLUMNS },
   job: { ...OCCURRENCE_COLUMNS, ...JOB_SETTINGS, ...JOB_COLUMNS, ...CLAIM_COLUMNS },
@@ -54,10 +54,10 @@ export function ifOpen(value: string): string {
 /** The condition for `ready`: the job can be claimed now. */
 export const READY = "`state` = 'waiting' and `run_at` is null and `frozen_until` is null"
 
-/** `claim_task` of a job: its task, or a blank and its queue's name. No task's name begins with a blank. */
+/** `claim_task` of a job: its task, or a blank followed by its queue's name. No task's name begins with a blank. */
 export const claimTask = (queue: string) => `coalesce(${queue}, \`task\`)`
 
-/** `held_by`: '' while a freeze holds the job; in an external queue, a blank and the time by which it must report. */
+/** `held_by`: '' while a freeze holds the job; in an external queue, a blank and the deadline for its report. */
 export const heldBy = (reportBy: string) =>
   `case \`state\` when 'external' then ${reportBy} when 'waiting' then case when \`frozen_until\` is not null then '' end end`
 

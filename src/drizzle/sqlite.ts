@@ -143,7 +143,7 @@ function timeCondition(name: string, isSorted: boolean): string {
     `replace(${seconds}, 'T', ' ') is strftime('%Y-%m-%d %H:%M:%S', ${seconds}, '+0 days')`,
     `strftime('%s', ${name}) is not null`,
     `substr(${name}, 20) not glob '*[^-+.:Z0-9]*'`,
-    // With more than three digits, SQLite's functions disagree: some round up to the next day, others truncate.
+    // With more than three decimals, SQLite's functions disagree: some round up to the next day, others truncate.
     `${name} not glob '*.[0-9][0-9][0-9][0-9]*'`,
     ...(isSorted ? [`substr(${name}, 11) not glob '*[-+TZ]*'`] : []),
     `instr(${name}, char(0)) = 0`,

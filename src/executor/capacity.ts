@@ -121,7 +121,7 @@ export class Capacity {
     }
   }
 
-  /** Running attempts and unwritten outcomes together are limited to `concurrency`, because a crash repeats both. */
+  /** `concurrency` limits running attempts and unwritten outcomes together: after a crash, all these jobs run again. */
   #free(reserved: number): number {
     const { concurrency, attempts, settler } = this.#options
     return concurrency - attempts.count() - settler.occupied() - reserved

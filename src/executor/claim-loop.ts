@@ -74,7 +74,7 @@ export class ClaimLoop {
     this.#ahead.ended(ranMs)
   }
 
-  /** Called when capacity may have become free, and a blocked job claimable. */
+  /** Called when capacity may be free and a blocked job may be claimable. */
   freed(): void {
     this.#capacity.startAhead()
     this.loop.wake()
@@ -101,7 +101,7 @@ export class ClaimLoop {
     return mayStart && this.#options.worker() === worker ? this.#capacity.reserve(most) : null
   }
 
-  /** For tests with their own clock, which run no loops: promotes and claims due jobs. */
+  /** Promotes and claims due jobs. For tests that use their own clock and run no loops. */
   async claimDue(): Promise<void> {
     this.#promotes = true
     await this.#pass(false)

@@ -16,7 +16,7 @@ const MAX = 500
  */
 export class ClaimedAhead {
   readonly giveBack: (job: ClaimedJob) => void
-  /** The time at which each job was claimed, oldest first. Times are by performance.now(). */
+  /** The time at which each job was claimed, earliest first. Times are by performance.now(). */
   readonly #waiting = new Map<ClaimedJob, number>()
   /** How many short runs ended in the period that began at `since`, and in the one before. */
   #shortRuns = { since: Number.NEGATIVE_INFINITY, now: 0, before: 0 }

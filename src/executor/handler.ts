@@ -3,13 +3,13 @@ import type { Task } from '../model/task.ts'
 
 /** Writes lines to the job's log. The lines can be read while the job runs. */
 export interface JobLogger {
-  /** Details for troubleshooting. */
+  /** Logs details for troubleshooting. */
   debug(message: string): void
   /** Logs what the run is doing. */
   info(message: string): void
   /** Logs something unexpected; the run continues. */
   warn(message: string): void
-  /** Something failed. To fail the attempt, throw an error instead. */
+  /** Logs a failure. To fail the attempt, throw an error instead. */
   error(message: string): void
 }
 
@@ -39,7 +39,7 @@ export interface HandlerContext<Args = unknown> {
   readonly snooze: (span: string | number) => never
 }
 
-/** Runs the jobs of a task. The return value is stored as JSON, as the result of the job. */
+/** Runs the jobs of a task. The return value is stored as the result of the job, in JSON. */
 export type Handler<Args = unknown, Result = unknown> = (
   context: HandlerContext<Args>,
 ) => Result | Promise<Result>

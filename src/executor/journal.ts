@@ -10,7 +10,7 @@ import { Writer } from './writer.ts'
 
 const LINES_AT_ONCE = 500
 const PROGRESS_AT_ONCE = 100
-/** While the worker stops, a failed write is repeated after this delay. */
+/** While the worker is stopping, a failed write is repeated after this delay. */
 const RETRY_MS = 200
 
 interface WaitingProgress extends JobProgress {
@@ -81,7 +81,7 @@ export class Journal {
     this.#progressWriter.loop.wake()
   }
 
-  /** Writes everything that was collected before the call, for tests with their own clock, which run no loops. */
+  /** Writes everything that was collected before the call. For tests that use their own clock and run no loops. */
   async flush(): Promise<void> {
     await Promise.all([this.#lineWriter.write(), this.#progressWriter.write()])
   }
@@ -113,7 +113,7 @@ export class Journal {
     }
   }
 
-  /** Stops the loops, then writes the rest for at most `limitMs`, and reports lines that are still unwritten. */
+  /** Stops the loops, then writes the rest for at most `limitMs`, and reports lines that could not be written. */
   async stop(limitMs: number): Promise<void> {
     let cause: unknown
     const finish = async (writer: Writer) => {

@@ -3,7 +3,7 @@ import type { NewLogLine } from '../store/executing-store.ts'
 export const MAX_WAITING_BYTES = 64 * 1024 * 1024
 /** The memory that a line takes without its message, in bytes. */
 const LINE_BYTES = 256
-/** The most memory that a string takes per character, in bytes; only strings in Latin-1 take less. */
+/** Maximum memory that a string takes per character, in bytes; only strings in Latin-1 take less. */
 const CHARACTER_BYTES = 2
 
 /**
@@ -18,7 +18,7 @@ export class LineQueue {
   #dropped = 0
   readonly #linesOfJobs = new Map<string, number>()
 
-  /** @param onDropped  called when the first line is dropped, and with the total when the queue is empty again */
+  /** @param onDropped  called when the first line is dropped, and again, with the total, when the queue is empty */
   constructor(onDropped: (error: Error) => void) {
     this.#onDropped = onDropped
   }

@@ -19,7 +19,7 @@ export interface JobExecutorOptions extends AttemptOptions {
   readonly store: ExecutingStore
   readonly handlers: ReadonlyMap<string, HandledTask>
   readonly concurrency: number
-  /** How often to check whether a running job was cancelled, in milliseconds. */
+  /** The interval at which to check whether a running job was cancelled, in milliseconds. */
   readonly pollIntervalMs: number
   readonly onStarted: (job: ClaimedJob) => void
   readonly onSettled: (result: Settled) => void

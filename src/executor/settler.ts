@@ -10,7 +10,7 @@ const LOCKED_RETRY_MS = 250
 const REJECTED_RETRY_MS = 300_000
 /**
  * Up to this many outcomes whose row is locked, or that the database rejects, do not count against capacity, so that
- * one lock cannot stop a worker. Any further outcomes count, because a crash repeats their runs.
+ * one lock cannot stop a worker. Any further outcomes count, because their jobs run again after a crash.
  */
 export const MAX_EXEMPT = 200
 
@@ -76,7 +76,7 @@ export class Settler {
     await new Promise<void>((resolve) => this.#whenEmpty.push(resolve))
   }
 
-  /** For tests with their own clock, which run no loops. */
+  /** For tests that use their own clock and run no loops. */
   async settleAll(): Promise<void> {
     while (this.#queue.length > 0) await this.#pass()
   }

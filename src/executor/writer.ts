@@ -54,7 +54,7 @@ export class Writer {
     for (const [isDone, end] of this.#waiting) if (isDone()) end()
   }
 
-  /** Starts a write and waits briefly until `isDone`; does neither if no write has succeeded for some time. */
+  /** Starts a write and waits briefly for `isDone`; does neither if no write has succeeded for some time. */
   async untilDone(isDone: () => boolean): Promise<void> {
     if (isDone() || (this.#since !== null && performance.now() - this.#since >= OUTCOME_WAIT_MS)) return
     // If the write fails, the loop repeats it and reports the error.

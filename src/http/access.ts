@@ -23,7 +23,7 @@ export interface Access {
     | undefined
   /**
    * The tasks whose schedules and jobs the caller may write. Required with a scope, unless the caller may only read;
-   * without a scope, the default is every task except the built-in ones.
+   * without a scope, the default is every task except the built-in ones (see the option `builtInTasks`).
    */
   readonly tasks?: GrantedTasks | undefined
   /** Limits of the owner. Without a scope, the default is no limits. */

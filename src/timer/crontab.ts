@@ -4,8 +4,8 @@ import { expression } from './cron.ts'
 import { timer, withZone } from './timer.ts'
 
 /**
- * The timer with the same meaning as five crontab fields or a macro such as `@daily`: a calendar event, because daemons
- * do not repeat runs when clocks are set back; or `cron …` if no single event is enough.
+ * The timer with the same meaning as five crontab fields or a macro such as `@daily`: a calendar event, which, like the
+ * daemons, does not repeat runs when clocks are set back; or `cron …` if no single event is enough.
  *
  * @param zone  the zone whose clock the daemon follows; default UTC
  * @throws CronSyntaxError when the daemons would reject the text, when they disagree about its meaning, or when it

@@ -23,7 +23,7 @@ export class InvalidTimeSpanError extends Error {
 export interface CronProblem {
   /** Whether the text must use POSIX syntax. */
   readonly strict: boolean
-  /** The name of the field, such as 'day of the month', or else 'zone' or 'expression'. */
+  /** The name of the field, such as 'day of the month'; otherwise 'zone' or 'expression'. */
   readonly field: string
   readonly token: string
   /** Zero-based offset of the token in the expression. */

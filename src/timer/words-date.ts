@@ -54,7 +54,7 @@ function weekdayNames(chosen: readonly number[], name: string): string {
   return / to /u.test(names) && !/,| and /u.test(names) ? names : `on ${names}`
 }
 
-/** Which occurrence of a weekday in the month these days cover, such as `first`; null if they do not cover just one. */
+/** Which of a month's occurrences of a weekday these days cover, such as `first`; null unless exactly one. */
 function whichOfMonth(days: readonly number[], fromEnd: boolean): string | null {
   const [first = 0] = days
   const length = fromEnd ? 7 : Math.min(7, 32 - first)

@@ -19,7 +19,7 @@ const DONE: Readonly<Record<ScheduleAction, string>> = {
 const CONCURRENCY = 4
 const NAMES_SHOWN = 8
 
-/** @returns whether the action was done: false if the user declines or it fails */
+/** @returns whether the action was done: false if the user declines or the action fails */
 export async function perform(action: () => Promise<unknown>, question?: Question): Promise<boolean> {
   if (question !== undefined && !(await ask(question))) return false
   try {

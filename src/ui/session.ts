@@ -12,10 +12,10 @@ export const isScoped = computed(() => {
   return scope !== undefined && (scope.group !== null || scope.submitter !== null)
 })
 
-/** Pause, resume, run now, cancel, retry. */
+/** Run, pause, resume and reset schedules; cancel and retry jobs. */
 export const mayOperate = computed(() => session.value !== null && session.value.role !== 'read')
 export const mayEdit = computed(() => session.value?.role === 'admin')
-/** Run a schedule with other args. */
+/** Run a schedule with other args; this also requires `mayOperate`. */
 export const maySubmit = computed(() => session.value?.submit === true)
 
 export function startSession(): void {

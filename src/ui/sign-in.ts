@@ -27,7 +27,7 @@ export function startSignInLinks(): void {
   })
 }
 
-/** Removes the token from the address bar and the history, so that it is not shared with the address. */
+/** Signs in with a token in the address, and removes it there and from the history, so that it is not shared. */
 function signInByLink(): boolean {
   const [, value] = /^#token=([!-~]+)$/.exec(location.hash) ?? []
   if (value === undefined) return false

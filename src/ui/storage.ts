@@ -1,4 +1,4 @@
-/** Choices that outlive the page. If the browser forbids storage, a choice lasts until the page is closed. */
+/** Choices that outlive the page. If the browser forbids storage, a choice lasts only until the page is closed. */
 type Area = 'localStorage' | 'sessionStorage'
 
 export function load(key: string, area: Area = 'localStorage'): string | null {

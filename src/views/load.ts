@@ -23,11 +23,11 @@ export interface Load {
   readonly from: Date
   readonly to: Date
   readonly hours: readonly HourLoad[]
-  /** The number of active schedules that were counted. */
+  /** The number of active, retrying and frozen schedules that were counted. */
   readonly schedules: number
   /** Whether `planned` was counted completely; otherwise it is extrapolated, or covers only some of the schedules. */
   readonly plannedIsExact: boolean
-  /** Whether `ended` reaches back to the first hour; otherwise the first hours are missing. */
+  /** Whether `ended` reaches back to the first hour; otherwise the first hours are missing or incomplete. */
   readonly endedIsComplete: boolean
 }
 

@@ -161,7 +161,7 @@ export class Views {
   }
 }
 
-/** Yields to other work if the last break was too long ago. @returns false if a view has been computing for too long */
+/** Creates a function that yields if the last break was too long ago, and that returns false after `COMPUTE_MS`. */
 function pauses(): () => Promise<boolean> {
   const deadline = performance.now() + COMPUTE_MS
   const pause = betweenParts(TURN_MS)

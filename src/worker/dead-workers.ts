@@ -3,7 +3,7 @@ import type { WorkerRecord, WorkerStore } from '../store/worker-store.ts'
 const BEATS_UNTIL_DEAD = 3
 /** After a longer break between two checks, earlier observations are discarded. */
 const MAX_BEATS_BETWEEN_CHECKS = 2
-/** This share of that time is enough, because a check may come slightly early. */
+/** This share of the time until a worker counts as dead is enough, because a check may come slightly early. */
 const TOLERANCE = 0.99
 
 /** Minimum time from the last successful heartbeat of a worker to its eviction. */

@@ -54,7 +54,7 @@ export class Declarations {
     }
   }
 
-  /** Called once per lease, because jobs that are inserted with SQL may have no queue. */
+  /** Repeated once per lease, because jobs that are inserted with SQL may have no queue. */
   async #route(): Promise<void> {
     const { store, externalQueue: queue, worker, logger } = this.#options
     const id = worker()

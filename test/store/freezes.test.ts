@@ -111,7 +111,7 @@ onEachStore((under) => {
       expect(await schedule(under, 's')).toMatchObject({ status: 'active', frozen_until: null })
     })
 
-    it('is released at once by a thaw, and within a poll interval by DELETE [R15]', async () => {
+    it('is released at once if the freeze is ended, and by `thaw` if its row is deleted in SQL [R15]', async () => {
       // No slot becomes due between the end of the freeze and the end of the test.
       await due('s', { timer: 'every 1h' })
       await due('once', { timer: '2020-01-01', nextrun: '2020-01-01 00:00:00.000' })
@@ -246,7 +246,7 @@ onEachStore((under) => {
       expect(await claim()).toMatchObject([{ id: 'retry', attempt: 2 }])
     })
 
-    it('is released when its freeze ends or is edited in SQL, unless another freeze holds it', async () => {
+    it('is released when its freeze ends, or is edited or deleted in SQL, unless another freeze holds it', async () => {
       await job(under, 'one')
       await job(under, 'two', { task: 'other' })
       const { id } = await freeze({})

@@ -27,7 +27,7 @@ const decide: Decide = (row, now, open) => plan(row, { now, open, missedAfterMs:
 onEachStore((under) => {
   const submit = async (how: Decide = decide) =>
     under.store.scheduling.submit(WORKER, await under.store.scheduling.markDue(WORKER, 100, LEASE_MS), how)
-  /** Inserts a schedule as planned while the clock showed 2098. */
+  /** Inserts a schedule as if it had been planned while the clock showed 2098. */
   const ahead = (id: string, more: Record<string, string | number | null> = {}) =>
     planned(under, id, after(LATER, MINUTE), { last_slot: toText(LATER), ...more })
   const times = async (id: string) => {
@@ -89,7 +89,7 @@ onEachStore((under) => {
     expect((await times('s')).nextRunAt).toEqual(slot)
   })
 
-  it('runNow uses the current time as the slot', async () => {
+  it('runNow uses the current time as the slot, even after a slot in 2098', async () => {
     await under.store.schedules.create({ id: 's', settings: settings(), isDue: null })
     await under.query('UPDATE periodic_task SET last_slot = ?', [toText(LATER)])
     await under.store.schedules.runNow('s', null, runNow)
@@ -150,13 +150,13 @@ onEachStore((under) => {
       }
     }
 
-    it('makes the schedule wait for the upcoming slot if the planner wrote nextrun too early', async () => {
+    it('makes the schedule wait for the upcoming slot if the nextrun from the planner is too early', async () => {
       const { due, slot, jobs } = await off(HOUR)
       expect(jobs).toEqual([])
       expect(await times('s')).toEqual({ nextRunAt: slot, lastSlot: after(due, -24 * HOUR) })
     })
 
-    it('makes the schedule run for the past slot if the planner wrote nextrun too late', async () => {
+    it('makes the schedule run for the past slot if the nextrun from the planner is too late', async () => {
       const { slot, jobs } = await off(-HOUR)
       expect(jobs).toEqual([{ slot: toText(slot), state: 'waiting' }])
       expect(await times('s')).toEqual({ nextRunAt: after(slot, 24 * HOUR), lastSlot: slot })
@@ -182,7 +182,7 @@ onEachStore((under) => {
       return seen
     }
 
-    it('is stored until the schedule is planned again, and does not wake a worker earlier', async () => {
+    it('is stored until the schedule is planned again, and does not wake a worker before nextrun', async () => {
       const soon = after(await clock(under), 10 * MINUTE)
       await planned(under, 's', null)
       await under.query('UPDATE periodic_task SET nextrun = ?', [toText(soon)])

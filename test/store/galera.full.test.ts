@@ -1,6 +1,6 @@
 /**
- * Three nodes that all accept writes. Locks exist only on one node, so guarantees between two workers must rely on what
- * the nodes certify: unique keys, and writes to the same row.
+ * Three nodes that all accept writes. A lock applies only on its own node, so guarantees between two workers must rely
+ * on what the nodes certify: unique keys, and writes to the same row.
  */
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -201,7 +201,7 @@ describe.skipIf(programs === null)('Galera', () => {
       },
     )
 
-    it('transactions on a cluster are small', () => {
+    it('on a cluster, a transaction handles at most 100 schedules', () => {
       expect(one.scheduling.mostAtOnce()).toBe(100)
     })
   })
@@ -275,7 +275,7 @@ describe.skipIf(programs === null)('Galera', () => {
   }
 })
 
-/** Submits a job, blocked if another job of the schedule is not final. */
+/** Submits a job, which is blocked if another job of the schedule is not final. */
 const queueOne: Decide = (schedule, now, open) => {
   const slot = schedule.nextRunAt ?? now
   const active = open.waiting + open.blocked + open.running > 0

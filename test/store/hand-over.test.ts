@@ -85,7 +85,7 @@ onEachStore((under) => {
     await planned(under, id, slot, { timer: 'every 1h', created, ...more })
     return slot
   }
-  /** Moves the start of all jobs back, so that their time limits have expired. */
+  /** Moves the start of all jobs into the past, so that their time limits have expired. */
   const overdue = () => under.query("UPDATE job SET started = '2020-01-01 00:00:00.000'")
 
   describe('the queue of a job', () => {
@@ -148,7 +148,7 @@ onEachStore((under) => {
       expect(await route('other', ['a'])).toEqual([])
     })
 
-    it('is assigned to waiting jobs without one: jobs submitted earlier and jobs inserted in SQL', async () => {
+    it('is assigned to waiting and blocked jobs without one: jobs submitted earlier and jobs inserted in SQL', async () => {
       for (const [id, more] of Object.entries({
         waiting: {},
         retried: { attempt: 1, run_at: '2099-01-01 00:00:00' },
@@ -225,7 +225,7 @@ onEachStore((under) => {
       expect(await handOver()).toEqual([])
     })
 
-    it('a hand-over that throws is rolled back, and the job at fault is isolated [X1]', async () => {
+    it('a hand-over whose callback throws is rolled back, and the job at fault is isolated [X1]', async () => {
       for (const id of ['a', 'b', 'c', 'd']) await waiting(id)
       const refused: [string, unknown][] = []
       const submit: Parameters<typeof handOver>[0] = async (jobs, connection) => {
@@ -533,7 +533,7 @@ onEachStore((under) => {
       expect(startedAt).toEqual(finishedAt)
     })
 
-    it('a job that is replaced is asked to stop, and the next job stays blocked until the stop is reported', async () => {
+    it('a job that is replaced is asked to stop, and the next job stays blocked until an outcome is reported', async () => {
       const id = await handedOver({ overlap: 'replace' })
       await dueAgain()
       const { submissions } = await submitDue()
@@ -544,7 +544,7 @@ onEachStore((under) => {
       expect(await jobRow(under, next)).toMatchObject({ state: 'waiting' })
     })
 
-    it('the schedule continues after its job is cancelled; a later report has no effect', async () => {
+    it('a job that is cancelled ends at once; a later report has no effect', async () => {
       const id = await handedOver()
       await under.store.jobs.cancel(id, ({ state }) => (state === 'external' ? 'cancel' : null))
       expect(await jobRow(under, id)).toMatchObject({ state: 'cancelled' })

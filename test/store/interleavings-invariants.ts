@@ -190,7 +190,7 @@ function wrongEnd(by: Program, worker: string, old: Row, row: Row, before: Pictu
   return []
 }
 
-/** Counted runs that ended between two snapshots, by schedule. */
+/** Adds up the successful and failed runs that ended between two snapshots, by schedule. */
 export function countEnded(
   before: Picture,
   after: Picture,

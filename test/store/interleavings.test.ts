@@ -153,7 +153,7 @@ eachDatabase(({ kind, fresh }) => {
     expectNoFault(await runOrder(programs, 0, turns))
   })
 
-  it('a manual run during the retry of a failed job is rejected because of that job', async () => {
+  it('a manual run does not start beside a failed job that is put back at the same time', async () => {
     const programs = PEOPLE.filter(({ name }) =>
       ['a failed job is put back', 'a run is asked for'].includes(name),
     ).toSorted((a) => (a.name === 'a run is asked for' ? 1 : -1))

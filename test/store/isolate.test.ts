@@ -153,7 +153,7 @@ describe('rejected rows', () => {
     await expect(outcome(of, batch('later'), write)).rejects.toThrow('rejected all 3 rows')
   })
 
-  it('do not affect the rows behind them', async () => {
+  it('do not prevent the rows behind them from being written', async () => {
     const { refused, write } = table()
     const of = isolation()
     const rows = many(512)
@@ -365,7 +365,7 @@ describe('rows that the operation selects itself', () => {
     expect(waits()).toBe(5)
   })
 
-  it('rows that are rejected again after their back-off do not count against the server and delay no other rows', async () => {
+  it('rows that are rejected again after their back-off do not count against the server and do not delay other rows', async () => {
     const { refused, written, tries, pass } = finding()
     const bad = many(20)
     for (const { id } of bad) refused.add(id)

@@ -90,9 +90,9 @@ eachDatabase(({ kind, bare }) => {
   const primary = kind === 'sqlite' ? /^sqlite_autoindex_\w+_1$/ : /^PRIMARY$/
   const pages: [name: string, work: () => Promise<unknown>, index: RegExp][] = [
     ['all schedules', () => schedules(), primary],
-    ['schedules from the last id on', () => schedules({ after: 's0200000' }), primary],
+    ['schedules after an id', () => schedules({ after: 's0200000' }), primary],
     [
-      'failed jobs from an id on',
+      'failed jobs after a position in the list',
       () => jobs({ state: 'failed', after: '2026-03-02 00:00:00.000/j0200000' }),
       /job_state$/,
     ],
@@ -108,7 +108,7 @@ eachDatabase(({ kind, bare }) => {
     ],
     ['schedules by next run', () => schedules({ order: 'nextRunAt' }), /periodic_task_wake_at$/],
     [
-      'schedules by next run, from the middle on',
+      'schedules by next run, after a position in the list',
       () => schedules({ order: 'nextRunAt', after: '1970-01-01 00:00:00.000/s0200000' }),
       /periodic_task_wake_at$/,
     ],
@@ -125,7 +125,7 @@ eachDatabase(({ kind, bare }) => {
     ['failed jobs of a task', () => jobs({ task: 'task 3', state: 'failed' }), /job_state$/],
     ['jobs of a schedule', () => jobs({ scheduleId: 's0000005' }), /job_occurrence$/],
     [
-      'jobs of a schedule from a slot on',
+      'jobs of a schedule after a position in the list',
       () => jobs({ scheduleId: 's0000005', after: '2026-03-02 00:00:00.000/j0200000' }),
       /job_occurrence$/,
     ],

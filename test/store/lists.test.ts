@@ -492,7 +492,7 @@ onEachStore((under) => {
     }
   })
 
-  it('a list omits large values and reports their sizes; get returns them in full', async () => {
+  it('a list omits large values, shortens long errors and reports the sizes; `get` returns them in full', async () => {
     const large = { json: JSON.stringify('x'.repeat(900_000)), error: `Error: first\n${'y'.repeat(3000)}` }
     await insert(under, 'periodic_task', {
       id: 'large',

@@ -22,7 +22,7 @@ export class ApiError extends Error {
 
 export class OfflineError extends Error {}
 
-/** If a request fails, the method throws ApiError or OfflineError, so the `error` of its result is never set. */
+/** A failed request throws ApiError, OfflineError or the reason of its abort, so `error` is never set in a result. */
 export const api = createClient<paths>({ baseUrl: document.baseURI })
 
 api.use({

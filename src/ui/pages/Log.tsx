@@ -8,10 +8,10 @@ import { counted, exact, wall } from '../time/format.ts'
 
 /** The list follows new lines while it is scrolled this close to its end. */
 const NEAR_PX = 40
-/** How often to fetch new lines: the server does not report them as changes. */
+/** The polling interval for new lines, which the server does not report as changes. */
 const POLL_MS = 1000
 const LINES_PER_REQUEST = 1000
-/** Maximum number of lines that are drawn; the API returns all of them. */
+/** Maximum number of lines that are drawn; the API returns all lines. */
 const MAX_LINES = 2000
 
 export function useLog(id: string, isRunning: boolean) {

@@ -93,7 +93,7 @@ const actions: Column<ListedSchedule> = {
   ),
 }
 
-/** A timer in words, without its zone if the timer text below names the zone. */
+/** Shortens a timer in words: omits what `every` is counted from, and the zone if the timer text below names it. */
 function short(description: string, timer: string): string {
   const [, zone = ''] = / \(([^)]*)\)$/u.exec(description) ?? []
   const text = zone !== '' && timer.endsWith(zone) ? description.slice(0, -zone.length - 3) : description

@@ -10,7 +10,7 @@ import { count } from '../time/format.ts'
 
 type Worker = Workers['items'][number]
 
-/** How often to fetch heartbeats: the server does not report them as changes. */
+/** The polling interval for heartbeats, which the server does not report as changes. */
 const HEARTBEAT_MS = 5000
 
 const jobsOf = (worker: string) => link(['jobs'], { state: 'running', worker })

@@ -7,7 +7,7 @@ export function ProgressBar({ share, class: name }: { readonly share: number; re
   )
 }
 
-/** Converts progress (a share, a percentage, `{percent}` or `{done, total}`) to a share from 0 to 1, or else null. */
+/** Converts progress (a share, a percentage, `{percent}` or `{done, total}`) to a share from 0 to 1; otherwise null. */
 export function shareOf(progress: unknown): number | null {
   if (typeof progress === 'number' && progress >= 0)
     return progress <= 1 ? progress : progress <= 100 ? progress / 100 : null
