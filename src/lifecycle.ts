@@ -54,7 +54,7 @@ export class Lifecycle {
   #mustNotBeStarted(call: string): void {
     if (this.#starting === null && this.#stopping === null) return
     throw new ConflictError(
-      `${call} was called too late: this Kalends was already ${this.#stopping === null ? 'started' : 'stopped'}`,
+      `${call} was called too late: this Kalends instance was already ${this.#stopping === null ? 'started' : 'stopped'}`,
     )
   }
 

@@ -15,7 +15,7 @@ export default function calendarCommand(): AnyCommand {
     .argument('<expression...>', "calendar events, each in quotes: 'Mon..Fri 9:00 Europe/Berlin'")
     .option('--iterations <n>', 'how many elapses of each event to show', wholeNumber(0, 999_999), 1)
     .option('--base-time <time>', "elapses after this time, such as '2026-03-27 00:00 UTC' (default: now)")
-    .option('--zone <zone>', "zone of events without one: an IANA name or 'local'", 'UTC')
+    .option('--zone <zone>', "zone for events that name none: an IANA name or 'local'", 'UTC')
     .option('--json', 'print a JSON object for each expression, one per line')
     .addHelpText(
       ...examples(

@@ -13,7 +13,7 @@ export default function checkCommand(): AnyCommand {
         'exits with 1 if there are any.',
     )
     .argument('<module>', "the application's module, with handlers and declared schedules")
-    .option('--zone <zone>', "zone of timers without one: an IANA name, or 'local'")
+    .option('--zone <zone>', "zone for timers that name none: an IANA name, or 'local'")
     .option('--json', 'print JSON: { "ok", "problems" }')
     .addHelpText(...examples('check app.js', 'check app.js --json | jq -r .problems[]'))
     .action(async (module, { zone, json }) => {

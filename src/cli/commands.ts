@@ -20,7 +20,7 @@ const COMMANDS: Readonly<Record<string, readonly [summary: string, load: Load]>>
   ],
   thaw: ['end freezes now', async () => ({ default: (await import('./freezes.ts')).thawCommand })],
   freezes: [
-    'list the freezes in force',
+    'list the active freezes',
     async () => ({ default: (await import('./freezes.ts')).freezesCommand }),
   ],
   prune: ['remove final jobs and their logs by age and number', () => import('./prune.ts')],
@@ -51,7 +51,7 @@ export async function program(args: readonly string[]): Promise<AnyCommand> {
     .version(VERSION, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'explain a command')
     .helpCommand('help [command]', 'explain a command')
-    .option('--verbose', 'print errors with their stack and causes')
+    .option('--verbose', 'print errors with their stack traces and causes')
     .configureHelp({ showGlobalOptions: true, subcommandTerm: (command) => command.name() })
     .showHelpAfterError('(kalends --help lists all commands and options)')
     .addHelpText('after', HELP)

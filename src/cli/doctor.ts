@@ -7,8 +7,8 @@ import { harmlessText, painted, printResult, say } from './output.ts'
 import { LEASE_OPTION } from './session.ts'
 
 const HELP = `
-It checks for tables that do not fit this version; clocks that disagree; missing live workers and crashed workers;
-marks and running jobs that they left behind; schedules that cannot be planned, or that are dead or late; jobs that
+It checks for tables that do not fit this version; clocks that disagree; the lack of a live worker; crashed workers, and
+the marks and running jobs that they left behind; schedules that cannot be planned, or that are dead or late; jobs that
 wait although a worker could run them, that no live worker handles, or that are blocked although no other job blocks
 them.`
 

@@ -32,7 +32,7 @@ const CONNECTIONS = { total: 1000, perClient: 100 }
 /** All users of the page share one token. */
 const STREAMS_PER_TOKEN = 50
 const PLAIN_HTTP =
-  'The token travels over plain HTTP, and other machines can reach this address, so others on the network can read the token. Listen on 127.0.0.1 behind a proxy with TLS, and name the proxy with --trusted-proxy'
+  'The token travels over plain HTTP, and other machines can reach this address, so others on the network can read the token. Listen on 127.0.0.1 behind a proxy with TLS, and pass its address with --trusted-proxy'
 
 /**
  * @param text  the address: `127.0.0.1:4040`, `[::1]:4040`, `4040` for this machine only, or `unix:/path`

@@ -61,7 +61,7 @@ function declaredCommand() {
     .option('--concurrency <n>', 'how many jobs may run at the same time', wholeNumber(1, 9999), 10)
     .option('--no-scheduler', 'submit nothing: run jobs only')
     .option('--no-executor', 'run no jobs: submit only')
-    .option('--zone <zone>', "zone of the code's timers without one: an IANA name, or 'local'")
+    .option('--zone <zone>', "zone for timers in code that name none: an IANA name, or 'local'")
     .option(
       '--lease <span>',
       'time after which other workers take over the jobs of a dead worker (default: 60s)',
@@ -69,7 +69,7 @@ function declaredCommand() {
     .option('--poll-interval <span>', 'how often to check for changes by other processes (default: 1s)')
     .option(
       '--redact <paths>',
-      'secrets to hide in errors, logs and the API, such as args.password,args.users.key',
+      'paths of secrets to hide in errors, logs and the API, such as args.password,args.users.key',
       (paths: string) => paths.split(','),
     )
     .option('--grace <span>', 'how long running jobs may continue when the worker stops', checkedSpan, '30s')
@@ -79,7 +79,10 @@ function declaredCommand() {
       '--http <address>',
       'serve the REST API at this address: 127.0.0.1:4040 or unix:/run/kalends.sock',
     )
-    .option('--token-file <file>', 'the token of the API; created if it is missing (KALENDS_TOKEN)')
+    .option(
+      '--token-file <file>',
+      'the file with the API token; created if it is missing (default: the token in KALENDS_TOKEN)',
+    )
     .option(
       '--trusted-proxy <cidr>',
       'a proxy in front of the API, such as 10.0.0.0/8; may be repeated',

@@ -86,7 +86,7 @@ function read(file: string): string | null {
       )
     if (own !== undefined && (mode & 0o077) !== 0)
       throw new UsageError(
-        `the token file '${file}' has the mode ${(mode & 0o777).toString(8).padStart(4, '0')}, so others can use it: remove it for a new token, or, if no one else has read it, chmod 600`,
+        `the token file '${file}' has the mode ${(mode & 0o777).toString(8).padStart(4, '0')}, so others can use it: remove it to get a new token, or, if no one else has read it, run chmod 600 on it`,
       )
     return checked(readFileSync(descriptor, 'utf8').trim(), `the token file '${file}'`)
   } finally {

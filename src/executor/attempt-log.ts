@@ -66,7 +66,10 @@ export class AttemptLog {
     this.#isFull = this.#lines >= MAX_LINES || this.#bytes >= MAX_BYTES
     if (this.#isFull) {
       const limits = `${MAX_LINES} lines or ${MAX_BYTES / 1024 / 1024} MB`
-      this.write('warn', `Further lines of attempt ${this.#job.attempt} are dropped: it has logged ${limits}`)
+      this.write(
+        'warn',
+        `Further lines of attempt ${this.#job.attempt} are dropped: it has reached the limit of ${limits}`,
+      )
       return
     }
     this.#lines += 1

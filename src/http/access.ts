@@ -92,7 +92,7 @@ export function checkAccess({ role, submit, scope, tasks }: Access): void {
   const mayWrite = role !== 'read' || submit === true
   if (scope !== undefined && mayWrite && tasks === undefined)
     throw new TypeError(
-      'authorize returned a scope that may write, but no tasks: list the tasks that it may use, as in { role, scope, tasks }',
+      'authorize returned a scope with write access, but no tasks: list the tasks that the caller may use, as in { role, scope, tasks }',
     )
 }
 

@@ -114,7 +114,7 @@ export const Failures = list({
 }).extend({ complete: z.boolean().describe('False if there may be more') })
 export const Tasks = list({
   name: z.string(),
-  workers: z.int().describe('Live workers that run the task'),
+  workers: z.int().describe('Live workers that handle the task'),
 })
 export const Workers = list({
   id: z.string(),
@@ -215,7 +215,7 @@ export const Freezes = z.strictObject({ items: z.array(Freeze) })
 export const FreezePreview = z.strictObject({
   slots: z
     .array(z.strictObject({ at: instant, scheduleId: z.string(), task: z.string() }))
-    .describe('The first 1000; one-offs run when the freeze ends'),
+    .describe('The first 1000 slots during the freeze; one-offs run when it ends'),
   isComplete: z.boolean(),
   jobs: orNull(z.int()).describe(
     'Waiting jobs that the freeze would hold: 1000 means 1000 or more; null if unknown',

@@ -11,7 +11,7 @@ const PROBLEMS: Readonly<Record<string, string>> = {
   '400': 'The request cannot be parsed, or is not possible in the current state',
   '401': 'Not signed in',
   '403':
-    'The role, the scope, its tasks or the application does not allow the request, or a page on another site sent it',
+    'The role, the scope, the list of permitted tasks or the application does not allow the request, or a page on another site sent it',
   '404': 'The row does not exist, or belongs to another owner',
   '409': 'The request conflicts with the current state: for example, a job has not finished',
   '413': 'The body is too large',

@@ -1,8 +1,8 @@
 /**
- * Decides which requests are allowed. The API is closed by default: without `authorize`, every request is refused,
- * unless the option `open` is set. An open API responds only to `localhost`, `127.0.0.1`, `[::1]` and the names in
- * `hosts`, so a web page whose host name points to this machine (DNS rebinding) gets no response. An open API rejects
- * requests that it recognises as forwarded, because all clients behind a proxy seem to be on this machine.
+ * Decides which requests are allowed. The API is closed by default: without `authorize`, every request except health
+ * checks is refused, unless the option `open` is set. An open API responds only to `localhost`, `127.0.0.1`, `[::1]` and
+ * the names in `hosts`, so a web page whose host name points to this machine (DNS rebinding) gets no response. An open
+ * API rejects requests that it recognises as forwarded, because all clients behind a proxy seem to be on this machine.
  */
 import { InvalidInputError } from '../errors.ts'
 import type { Logger } from '../index.ts'
@@ -62,7 +62,7 @@ export class Gate {
         request.headers.has('authorization')
       )
         this.#warnOnce(
-          'A token was sent over plain HTTP from another machine, so others on the network can read it. Put a proxy with TLS in front and name it in trustedProxies.',
+          'A token was sent over plain HTTP from another machine, so others on the network can read it. Put a proxy with TLS in front and add its address to trustedProxies.',
           { address },
         )
     }
@@ -79,7 +79,7 @@ export class Gate {
       throw new Problem(
         421,
         'UNKNOWN_HOST',
-        `This server does not respond to the host '${shortened(host)}'; name it in the option 'hosts'`,
+        `This server does not respond to the host '${shortened(host)}'; add it to the option 'hosts'`,
       )
     if (this.#open === null || this.#authorize !== null) return
     // Some proxies, such as nginx before 1.29.7 with its defaults, add no header but use HTTP/1.0.
@@ -87,7 +87,7 @@ export class Gate {
     throw new Problem(
       403,
       'FORWARDED',
-      "This API is 'open' for this machine only and refuses requests through a proxy; use 'authorize', and name the proxy in 'trustedProxies'",
+      "This API is 'open' for this machine only and refuses requests through a proxy; use 'authorize', and add the proxy's address to 'trustedProxies'",
     )
   }
 
@@ -143,7 +143,7 @@ function foreign(source: string): Problem {
   return new Problem(
     403,
     'FOREIGN_ORIGIN',
-    `A write from ${source} is refused; if that site is yours, name its origin in the option 'origins'`,
+    `A write from ${source} is refused; if that site is yours, add its origin to the option 'origins'`,
   )
 }
 

@@ -70,7 +70,7 @@ export const jobOperations: readonly Operation[] = [
   }),
   operation('jobAttempts', 'GET', `${ONE}/attempts`, 'read', {
     summary: 'List the newest 100 attempts of a job, oldest first',
-    description: 'This includes attempts before a manual retry, a running attempt and a successful attempt.',
+    description: 'This includes a running attempt, a successful attempt and attempts before a manual retry.',
     params: JobParams,
     answers: { 200: { description: 'Attempts', schema: answers.Attempts } },
     run: async (call) => {

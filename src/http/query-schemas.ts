@@ -87,7 +87,7 @@ export const CheckQuery = z.strictObject({
     .describe(
       'The start of the slots of an `every` timer: the creation time of the schedule, if there is one',
     ),
-  limit: whole(0, 1000).describe('Run times; default 10'),
+  limit: whole(0, 1000).describe('How many run times to return; default 10'),
 })
 export const LoadQuery = z.strictObject({
   from: instantIn.optional().describe('Rounded down to the minute; default the current hour'),

@@ -50,7 +50,7 @@ export function checkedName(field: string, value: unknown, limit: number): strin
     )
   throw new InvalidInputError(
     field,
-    `must be a name of 1 to ${limit} characters without blanks around it, control characters or lone surrogates, got ${shownInput(value)}`,
+    `must be a name of 1 to ${limit} characters without leading or trailing blanks, control characters or lone surrogates, got ${shownInput(value)}`,
   )
 }
 

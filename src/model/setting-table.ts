@@ -83,17 +83,18 @@ export const SETTINGS = {
     isOfJobs: true,
     description: 'The name of the task to run',
   },
-  /** Whether the schedule runs or is paused. Kalends never changes it; default true. */
+  /** Whether the schedule runs or is paused. Kalends changes it only on request; default true. */
   enabled: {
     kind: 'flag',
     column: 'enabled',
     default: true,
     replans: true,
-    description: 'Whether the schedule runs or is paused. Kalends never changes it',
+    description: 'Whether the schedule runs or is paused. Kalends changes it only on request',
   },
   /**
-   * When it runs: a calendar event of systemd.time(7) such as `Mon..Fri 09:00 Europe/Berlin`, `cron 0 9 * * 1-5`,
-   * `every 5min` or `every 5min after finish`; in UTC unless it names a zone. A timer with a full date runs once.
+   * When the schedule runs: a calendar event of systemd.time(7) such as `Mon..Fri 09:00 Europe/Berlin`,
+   * `cron 0 9 * * 1-5`, `every 5min` or `every 5min after finish`; in UTC unless the timer names a zone. A timer with a
+   * full date runs once.
    */
   timer: {
     kind: 'text',
@@ -101,7 +102,7 @@ export const SETTINGS = {
     most: 512,
     replans: true,
     description:
-      'When it runs: a calendar event of systemd.time(7) such as `Mon..Fri 09:00 Europe/Berlin`, `cron 0 9 * * 1-5`, `every 5min` or `every 5min after finish`; in UTC unless it names a zone. A timer with a full date runs once',
+      'When the schedule runs: a calendar event of systemd.time(7) such as `Mon..Fri 09:00 Europe/Berlin`, `cron 0 9 * * 1-5`, `every 5min` or `every 5min after finish`; in UTC unless the timer names a zone. A timer with a full date runs once',
   },
   /** Arguments for the task, as JSON; default `{}`. */
   args: {

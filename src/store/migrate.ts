@@ -154,7 +154,7 @@ export async function checkMigrated(database: Database, prefix: string): Promise
   const { length } = await pendingSteps(database, prefix)
   if (length > 0)
     throw new SchemaError(
-      `The tables of Kalends are missing or older than this version: ${length} step(s) are pending; run 'kalends migrate', or open with migrate: true`,
+      `The tables of Kalends are missing or older than this version; pending steps: ${length}; run 'kalends migrate', or open with migrate: true`,
     )
 }
 
@@ -172,7 +172,7 @@ export async function checkEngines(database: Database, prefix: string): Promise<
     )
   if (wrong.length === 0) return
   throw new SchemaError(
-    `Kalends needs tables of the engine InnoDB: ${wrong.map(({ table, engine }) => `'${table}' is ${engine}`).join(', ')}. Stop all workers, and run ${wrong.map(({ table }) => `ALTER TABLE ${database.dialect.table(table)} ENGINE=InnoDB`).join('; ')}`,
+    `Kalends needs tables that use the engine InnoDB: ${wrong.map(({ table, engine }) => `'${table}' is ${engine}`).join(', ')}. Stop all workers, and run ${wrong.map(({ table }) => `ALTER TABLE ${database.dialect.table(table)} ENGINE=InnoDB`).join('; ')}`,
   )
 }
 

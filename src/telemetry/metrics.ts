@@ -45,7 +45,7 @@ export function collectMetrics(
   const duration = histogram('attempt_seconds', 'Duration of attempts')
   const running: PromClient.Gauge = new Gauge({
     name: named('running_jobs'),
-    help: 'Jobs that run in this process',
+    help: 'Jobs that are running in this process',
     registers,
     collect: () => running.set(kalends.health().running),
   })

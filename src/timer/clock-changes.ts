@@ -60,7 +60,7 @@ export function clockWarning(of: Timer, { at, shiftMs, wall }: ClockChange, afte
   if (shiftMs > 0) {
     return goesOn(of, times, at, first)
       ? null
-      : `${set}: the timer does not elapse ${named(affected)} that day.`
+      : `${set}: the timer does not elapse ${named(affected, 'or')} that day.`
   }
   const later = times.next(last)
   const rest = later === null ? Infinity : later.getTime() - last.getTime()
@@ -99,9 +99,9 @@ function between(times: Elapses, from: Date, to: Date): Date[] {
 }
 
 /** `at 02:30`, `at 02:00 and 02:30`, or `at its 60 times from 02:00 to 02:59`. */
-function named(times: readonly Date[]): string {
+function named(times: readonly Date[], conjunction = 'and'): string {
   const shown = times.map((time) => clockText(time, times[0] ?? time))
-  if (shown.length < 3) return `at ${shown.join(' and ')}`
+  if (shown.length < 3) return `at ${shown.join(` ${conjunction} `)}`
   if (shown.length >= MAX_COUNTED) return `at its many times, starting at ${shown[0]}`
   return `at its ${shown.length} times from ${shown[0]} to ${shown.at(-1)}`
 }

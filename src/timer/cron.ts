@@ -103,7 +103,7 @@ export function expression(text: string, dialect: Dialect): Expression {
       token: star.text,
       at: star.at,
       problem:
-        'programs disagree on whether the day of the month and the day of the week must both match, or only one of them',
+        'programs disagree on whether both the day of the month and the day of the week must match, or only one of them',
       calendarEvent: elapsing(`${eventOf(fields)}${suffix}`),
       fields: `${either.join(' ')}${suffix}`,
     })
@@ -119,7 +119,7 @@ export function expression(text: string, dialect: Dialect): Expression {
     refuse(
       'day of the month',
       words[2] ?? NO_WORD,
-      `it never fires, because ${lacking} such a day; the last day is ${lastDay}`,
+      `it never fires, because ${lacking} such a day; for the last day, write ${lastDay}`,
     )
   }
   return { fields: fields.join(' '), zone, events }
@@ -185,7 +185,7 @@ function read(word: Word, field: CronField, strict: boolean, refuse: Refuse): st
     let last = Number(to ?? from)
     for (const value of [first, last]) {
       if (value >= low && value <= end) continue
-      const sunday = value === 7 && name === 'day of the week' ? ', Sunday is 0' : ''
+      const sunday = value === 7 && name === 'day of the week' ? '; Sunday is 0' : ''
       refuse(name, token, `${value} is not between ${low} and ${end}${sunday}`)
     }
     if (last < first) refuse(name, token, 'the range runs backwards')

@@ -11,7 +11,7 @@ export type BulkJobAction = 'retry' | 'cancel'
 const DONE: Readonly<Record<ScheduleAction, string>> = {
   pause: 'paused',
   resume: 'resumed',
-  run: 'run started',
+  run: 'job submitted',
   reset: 'reset, counters set to zero',
 }
 

@@ -129,7 +129,7 @@ eachDatabase((under) => {
     expect(lines).toHaveLength(10_001)
     expect(lines.at(-1)).toMatchObject({
       level: 'warn',
-      message: 'Further lines of attempt 1 are dropped: it has logged 10000 lines or 4 MB',
+      message: 'Further lines of attempt 1 are dropped: it has reached the limit of 10000 lines or 4 MB',
     })
     // 256 lines of 16 KB add up to 4 MB; one more line is the warning.
     const loud = await kalends.jobs.submit('shouts')

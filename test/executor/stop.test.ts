@@ -147,7 +147,7 @@ eachDatabase((under) => {
     await kalends.start()
     await kalends.stop()
     await expect(kalends.start()).rejects.toThrow(
-      'start was called too late: this Kalends was already stopped',
+      'start was called too late: this Kalends instance was already stopped',
     )
   })
 

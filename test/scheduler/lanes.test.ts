@@ -78,7 +78,7 @@ function burst(due: number, { inParallel = true }: { inParallel?: boolean } = {}
   return { scheduler, watched, letAll }
 }
 
-it('at most two batches of a burst are submitted at the same time', async () => {
+it('a burst is submitted in batches, at most two at the same time [S10]', async () => {
   const { scheduler, watched, letAll } = burst(5 * BATCH + 3)
   const batches = await letAll(scheduler.pass(), () => written())
   expect(watched.most).toBe(2)

@@ -349,11 +349,11 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('before start', 
     await kalends.start()
     expect(() => kalends.handle(report, () => {})).toThrow(ConflictError)
     expect(() => kalends.declare('set', [])).toThrow(
-      'declare was called too late: this Kalends was already started',
+      'declare was called too late: this Kalends instance was already started',
     )
     await expect(kalends.start()).rejects.toThrow(ConflictError)
     await kalends.stop()
-    expect(() => kalends.handle(report, () => {})).toThrow('this Kalends was already stopped')
+    expect(() => kalends.handle(report, () => {})).toThrow('this Kalends instance was already stopped')
   })
 
   it('a rejected start can be repeated once the problem is fixed', async () => {

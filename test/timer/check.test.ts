@@ -149,7 +149,7 @@ describe('a warning reports the effect of a clock change [T8]', () => {
       'Europe/Berlin',
       'forward',
       'Sun 2026-03-29 from 02:00 to 03:00',
-      'the timer does not elapse at 02:00 and 02:30 that day.',
+      'the timer does not elapse at 02:00 or 02:30 that day.',
     ],
     // This is the only run time of the year, so a comparison with the previous week would find nothing.
     [

@@ -20,7 +20,7 @@ overlap.`
 
 const AGAIN_HELP = `
 Importing again updates the schedules whose ids start with the prefix: it finds them by their content, and updates what
-has changed. It lists schedules whose entries are gone; --prune removes them. Use another --id-prefix for each source.`
+has changed. It lists schedules whose entries are gone; --prune removes them. Use a different --id-prefix for each source.`
 
 const SYSTEMD_HELP = `
 OnCalendar= becomes the timer, in the zone of this machine unless --zone or the event itself says otherwise;

@@ -102,7 +102,7 @@ function logsCommand(): AnyCommand {
     .summary('print the log of a job')
     .description('Prints the log lines of all attempts of a job, in order.')
     .argument('<id>')
-    .option('-f, --follow', 'continue with new lines until the job ends')
+    .option('-f, --follow', 'keep printing new lines until the job ends')
     .addHelpText(...examples('jobs logs 0193…', 'jobs logs --follow 0193… | grep -i error'))
   return onDatabase(command, async ({ jobs }, id, { follow, json }) => {
     let last = 0

@@ -26,7 +26,7 @@ function writeCommand(name: string) {
     .argument('<id>', `the id of the schedule, 1 to ${NAME_LIMIT} characters`)
     .option('--task <name>', 'the task to run')
     .option('--timer <timer>', helpOf(SETTINGS.timer))
-    .option('--zone <zone>', "zone of a timer without one: an IANA name, or 'local' (default: UTC)")
+    .option('--zone <zone>', "zone for a timer that names none: an IANA name, or 'local' (default: UTC)")
     .option('--args <json>', `${helpOf(SETTINGS.args)}: '{"days":30}'`, jsonValue)
   return withSettingFlags(command, NAMES)
 }

@@ -35,7 +35,7 @@ export function fileCheck(path: string): () => void {
     const found = statusOf(file)
     if (found === null)
       throw new StoreUnavailableError(
-        `The database file '${file}' was deleted or moved while it was in use: put it back, with its -wal and -shm, or stop this process`,
+        `The database file '${file}' was deleted or moved while it was in use: put it back with its -wal and -shm files, or stop this process`,
       )
     if (!isSame(found, opened))
       throw new StoreUnavailableError(

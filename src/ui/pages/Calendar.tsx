@@ -184,7 +184,7 @@ function sharesOf(hours: readonly HourLoad[], numberOf: (hour: HourLoad) => numb
 function Legend({ load }: { readonly load: Load }) {
   const items = {
     ran: 'ended',
-    planned: `planned, by ${counted(load.schedules, 'active schedule')}`,
+    planned: `planned, by ${counted(load.schedules, 'schedule')}`,
     failed: 'some failed',
   }
   return (

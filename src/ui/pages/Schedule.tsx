@@ -215,7 +215,7 @@ function RunWithArgs({ schedule: { id, args } }: ScheduleProps) {
       try {
         const body = { args: parsedArgs(text) }
         await api.POST('/api/v1/schedules/{id}/run', { params: { path: { id } }, body })
-        toast(`${id}: run started, with these args`)
+        toast(`${id}: job submitted with these args`)
         setOpen(false)
       } catch (caught) {
         if (!(caught instanceof InvalidArgs)) throw caught

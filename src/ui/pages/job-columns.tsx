@@ -6,7 +6,7 @@ import { count } from '../time/format.ts'
 
 const SKIPPED: Readonly<Record<string, string>> = {
   overlap: 'the previous run had not finished',
-  missed: 'it was late or later slots were already due, and catch-up does not cover it',
+  missed: 'it was late, or later slots were already due, and catch-up does not cover it',
   frozen: 'a freeze was in force',
   'max-runs': 'the runs in progress may reach the maximum number of runs',
   unsubmittable: 'it could not be submitted',

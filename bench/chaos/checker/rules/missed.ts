@@ -1,6 +1,5 @@
 /** Skips have reasons that the policy allows, and each run records the number of slots that were dropped before it. */
 import { occurrenceId } from '../../../../src/model/occurrence.ts'
-import { CANARY } from '../../workload.ts'
 import { type Evidence, editsAround, jobText, type ScheduleEvidence } from '../evidence.ts'
 import type { Piece, Segment } from '../segments.ts'
 import type { Violation } from '../verdict.ts'
@@ -36,8 +35,8 @@ function reasons(schedule: ScheduleEvidence, { start, pieces }: Segment): Fault[
 }
 
 function reasonFault(
-  { id, edits }: ScheduleEvidence,
-  { overlap, maxRuns, catchUp }: Segment['start'],
+  { edits }: ScheduleEvidence,
+  { overlap, maxRuns }: Segment['start'],
   reason: string | null,
   count: number,
 ): string | null {
@@ -48,8 +47,6 @@ function reasonFault(
   // Generated schedules can always be submitted, unless manual edits prevent it.
   if (reason === 'unsubmittable' && edits.length === 0)
     return 'skipped as unsubmittable, although the schedule was never edited'
-  if (reason === 'missed' && catchUp >= 1000 && count < 1000 && id.startsWith(CANARY))
-    return `${count} slots were dropped at once, although catch_up is at least a thousand`
   return null
 }
 

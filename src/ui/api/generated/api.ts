@@ -245,7 +245,7 @@ export interface paths {
         };
         /**
          * List the newest 100 attempts of a job, oldest first
-         * @description This includes attempts before a manual retry, a running attempt and a successful attempt.
+         * @description This includes a running attempt, a successful attempt and attempts before a manual retry.
          */
         get: operations["jobAttempts"];
         put?: never;
@@ -682,9 +682,9 @@ export interface components {
         ScheduleInput: {
             /** @description The name of the task to run */
             task: string;
-            /** @description Whether the schedule runs or is paused. Kalends never changes it; default true */
+            /** @description Whether the schedule runs or is paused. Kalends changes it only on request; default true */
             enabled?: boolean;
-            /** @description When it runs: a calendar event of systemd.time(7) such as `Mon..Fri 09:00 Europe/Berlin`, `cron 0 9 * * 1-5`, `every 5min` or `every 5min after finish`; in UTC unless it names a zone. A timer with a full date runs once */
+            /** @description When the schedule runs: a calendar event of systemd.time(7) such as `Mon..Fri 09:00 Europe/Berlin`, `cron 0 9 * * 1-5`, `every 5min` or `every 5min after finish`; in UTC unless the timer names a zone. A timer with a full date runs once */
             timer: string;
             /** @description Arguments for the task, as JSON; default `{}` */
             args?: unknown;
@@ -734,9 +734,9 @@ export interface components {
         PutSchedule: {
             /** @description The name of the task to run */
             task: string;
-            /** @description Whether the schedule runs or is paused. Kalends never changes it; default true */
+            /** @description Whether the schedule runs or is paused. Kalends changes it only on request; default true */
             enabled?: boolean;
-            /** @description When it runs: a calendar event of systemd.time(7) such as `Mon..Fri 09:00 Europe/Berlin`, `cron 0 9 * * 1-5`, `every 5min` or `every 5min after finish`; in UTC unless it names a zone. A timer with a full date runs once */
+            /** @description When the schedule runs: a calendar event of systemd.time(7) such as `Mon..Fri 09:00 Europe/Berlin`, `cron 0 9 * * 1-5`, `every 5min` or `every 5min after finish`; in UTC unless the timer names a zone. A timer with a full date runs once */
             timer: string;
             /** @description Arguments for the task, as JSON; default `{}` */
             args?: unknown;
@@ -826,9 +826,9 @@ export interface components {
         NewSchedule: {
             /** @description The name of the task to run */
             task: string;
-            /** @description Whether the schedule runs or is paused. Kalends never changes it; default true */
+            /** @description Whether the schedule runs or is paused. Kalends changes it only on request; default true */
             enabled?: boolean;
-            /** @description When it runs: a calendar event of systemd.time(7) such as `Mon..Fri 09:00 Europe/Berlin`, `cron 0 9 * * 1-5`, `every 5min` or `every 5min after finish`; in UTC unless it names a zone. A timer with a full date runs once */
+            /** @description When the schedule runs: a calendar event of systemd.time(7) such as `Mon..Fri 09:00 Europe/Berlin`, `cron 0 9 * * 1-5`, `every 5min` or `every 5min after finish`; in UTC unless the timer names a zone. A timer with a full date runs once */
             timer: string;
             /** @description Arguments for the task, as JSON; default `{}` */
             args?: unknown;
@@ -880,9 +880,9 @@ export interface components {
         ScheduleChanges: {
             /** @description The name of the task to run */
             task?: string;
-            /** @description Whether the schedule runs or is paused. Kalends never changes it; default true */
+            /** @description Whether the schedule runs or is paused. Kalends changes it only on request; default true */
             enabled?: boolean;
-            /** @description When it runs: a calendar event of systemd.time(7) such as `Mon..Fri 09:00 Europe/Berlin`, `cron 0 9 * * 1-5`, `every 5min` or `every 5min after finish`; in UTC unless it names a zone. A timer with a full date runs once */
+            /** @description When the schedule runs: a calendar event of systemd.time(7) such as `Mon..Fri 09:00 Europe/Berlin`, `cron 0 9 * * 1-5`, `every 5min` or `every 5min after finish`; in UTC unless the timer names a zone. A timer with a full date runs once */
             timer?: string;
             /** @description Arguments for the task, as JSON; default `{}` */
             args?: unknown;
@@ -1379,7 +1379,7 @@ export interface components {
         Tasks: {
             items: {
                 name: string;
-                /** @description Live workers that run the task */
+                /** @description Live workers that handle the task */
                 workers: number;
             }[];
         };
@@ -1565,7 +1565,7 @@ export interface components {
             items: components["schemas"]["Freeze"][];
         };
         FreezePreview: {
-            /** @description The first 1000; one-offs run when the freeze ends */
+            /** @description The first 1000 slots during the freeze; one-offs run when it ends */
             slots: {
                 /**
                  * Format: date-time
@@ -1716,7 +1716,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow the request, or a page on another site sent it */
+            /** @description The role, the scope, the list of permitted tasks or the application does not allow the request, or a page on another site sent it */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -1803,7 +1803,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow the request, or a page on another site sent it */
+            /** @description The role, the scope, the list of permitted tasks or the application does not allow the request, or a page on another site sent it */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -1906,7 +1906,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow the request, or a page on another site sent it */
+            /** @description The role, the scope, the list of permitted tasks or the application does not allow the request, or a page on another site sent it */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -2010,7 +2010,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow the request, or a page on another site sent it */
+            /** @description The role, the scope, the list of permitted tasks or the application does not allow the request, or a page on another site sent it */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -2109,7 +2109,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow the request, or a page on another site sent it */
+            /** @description The role, the scope, the list of permitted tasks or the application does not allow the request, or a page on another site sent it */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -2220,7 +2220,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow the request, or a page on another site sent it */
+            /** @description The role, the scope, the list of permitted tasks or the application does not allow the request, or a page on another site sent it */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -2319,7 +2319,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow the request, or a page on another site sent it */
+            /** @description The role, the scope, the list of permitted tasks or the application does not allow the request, or a page on another site sent it */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -2436,7 +2436,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow the request, or a page on another site sent it */
+            /** @description The role, the scope, the list of permitted tasks or the application does not allow the request, or a page on another site sent it */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -2549,7 +2549,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow the request, or a page on another site sent it */
+            /** @description The role, the scope, the list of permitted tasks or the application does not allow the request, or a page on another site sent it */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -2644,7 +2644,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow the request, or a page on another site sent it */
+            /** @description The role, the scope, the list of permitted tasks or the application does not allow the request, or a page on another site sent it */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -2743,7 +2743,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow the request, or a page on another site sent it */
+            /** @description The role, the scope, the list of permitted tasks or the application does not allow the request, or a page on another site sent it */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -2859,7 +2859,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow the request, or a page on another site sent it */
+            /** @description The role, the scope, the list of permitted tasks or the application does not allow the request, or a page on another site sent it */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -2948,7 +2948,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow the request, or a page on another site sent it */
+            /** @description The role, the scope, the list of permitted tasks or the application does not allow the request, or a page on another site sent it */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3036,7 +3036,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow the request, or a page on another site sent it */
+            /** @description The role, the scope, the list of permitted tasks or the application does not allow the request, or a page on another site sent it */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3139,7 +3139,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow the request, or a page on another site sent it */
+            /** @description The role, the scope, the list of permitted tasks or the application does not allow the request, or a page on another site sent it */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3226,7 +3226,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow the request, or a page on another site sent it */
+            /** @description The role, the scope, the list of permitted tasks or the application does not allow the request, or a page on another site sent it */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3330,7 +3330,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow the request, or a page on another site sent it */
+            /** @description The role, the scope, the list of permitted tasks or the application does not allow the request, or a page on another site sent it */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3416,7 +3416,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow the request, or a page on another site sent it */
+            /** @description The role, the scope, the list of permitted tasks or the application does not allow the request, or a page on another site sent it */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3505,7 +3505,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow the request, or a page on another site sent it */
+            /** @description The role, the scope, the list of permitted tasks or the application does not allow the request, or a page on another site sent it */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3591,7 +3591,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow the request, or a page on another site sent it */
+            /** @description The role, the scope, the list of permitted tasks or the application does not allow the request, or a page on another site sent it */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3687,7 +3687,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow the request, or a page on another site sent it */
+            /** @description The role, the scope, the list of permitted tasks or the application does not allow the request, or a page on another site sent it */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3791,7 +3791,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow the request, or a page on another site sent it */
+            /** @description The role, the scope, the list of permitted tasks or the application does not allow the request, or a page on another site sent it */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3887,7 +3887,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow the request, or a page on another site sent it */
+            /** @description The role, the scope, the list of permitted tasks or the application does not allow the request, or a page on another site sent it */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3988,7 +3988,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow the request, or a page on another site sent it */
+            /** @description The role, the scope, the list of permitted tasks or the application does not allow the request, or a page on another site sent it */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4066,7 +4066,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow the request, or a page on another site sent it */
+            /** @description The role, the scope, the list of permitted tasks or the application does not allow the request, or a page on another site sent it */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4171,7 +4171,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow the request, or a page on another site sent it */
+            /** @description The role, the scope, the list of permitted tasks or the application does not allow the request, or a page on another site sent it */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4274,7 +4274,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow the request, or a page on another site sent it */
+            /** @description The role, the scope, the list of permitted tasks or the application does not allow the request, or a page on another site sent it */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4374,7 +4374,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow the request, or a page on another site sent it */
+            /** @description The role, the scope, the list of permitted tasks or the application does not allow the request, or a page on another site sent it */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4465,7 +4465,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow the request, or a page on another site sent it */
+            /** @description The role, the scope, the list of permitted tasks or the application does not allow the request, or a page on another site sent it */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4555,7 +4555,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow the request, or a page on another site sent it */
+            /** @description The role, the scope, the list of permitted tasks or the application does not allow the request, or a page on another site sent it */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4629,7 +4629,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow the request, or a page on another site sent it */
+            /** @description The role, the scope, the list of permitted tasks or the application does not allow the request, or a page on another site sent it */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4703,7 +4703,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow the request, or a page on another site sent it */
+            /** @description The role, the scope, the list of permitted tasks or the application does not allow the request, or a page on another site sent it */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4777,7 +4777,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow the request, or a page on another site sent it */
+            /** @description The role, the scope, the list of permitted tasks or the application does not allow the request, or a page on another site sent it */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4824,7 +4824,7 @@ export interface operations {
                 after?: string;
                 /** @description The start of the slots of an `every` timer: the creation time of the schedule, if there is one */
                 anchor?: string;
-                /** @description Run times; default 10 */
+                /** @description How many run times to return; default 10 */
                 limit?: number;
             };
             header?: never;
@@ -4860,7 +4860,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow the request, or a page on another site sent it */
+            /** @description The role, the scope, the list of permitted tasks or the application does not allow the request, or a page on another site sent it */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4942,7 +4942,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow the request, or a page on another site sent it */
+            /** @description The role, the scope, the list of permitted tasks or the application does not allow the request, or a page on another site sent it */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5025,7 +5025,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow the request, or a page on another site sent it */
+            /** @description The role, the scope, the list of permitted tasks or the application does not allow the request, or a page on another site sent it */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5099,7 +5099,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow the request, or a page on another site sent it */
+            /** @description The role, the scope, the list of permitted tasks or the application does not allow the request, or a page on another site sent it */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5173,7 +5173,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow the request, or a page on another site sent it */
+            /** @description The role, the scope, the list of permitted tasks or the application does not allow the request, or a page on another site sent it */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5247,7 +5247,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow the request, or a page on another site sent it */
+            /** @description The role, the scope, the list of permitted tasks or the application does not allow the request, or a page on another site sent it */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5390,7 +5390,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role, the scope, its tasks or the application does not allow the request, or a page on another site sent it */
+            /** @description The role, the scope, the list of permitted tasks or the application does not allow the request, or a page on another site sent it */
             403: {
                 headers: {
                     [name: string]: unknown;

@@ -3,8 +3,8 @@
 /** The settings in the order of the form. */
 export const FIELDS = [
   {"name":"task","kind":"text","label":"Task","help":"The name of the task to run"},
-  {"name":"enabled","kind":"flag","label":"Enabled","help":"Whether the schedule runs or is paused. Kalends never changes it","default":true,"values":{"false":"no","true":"yes"}},
-  {"name":"timer","kind":"text","label":"Timer","help":"When it runs: a calendar event of systemd.time(7) such as `Mon..Fri 09:00 Europe/Berlin`, `cron 0 9 * * 1-5`, `every 5min` or `every 5min after finish`; in UTC unless it names a zone. A timer with a full date runs once"},
+  {"name":"enabled","kind":"flag","label":"Enabled","help":"Whether the schedule runs or is paused. Kalends changes it only on request","default":true,"values":{"false":"no","true":"yes"}},
+  {"name":"timer","kind":"text","label":"Timer","help":"When the schedule runs: a calendar event of systemd.time(7) such as `Mon..Fri 09:00 Europe/Berlin`, `cron 0 9 * * 1-5`, `every 5min` or `every 5min after finish`; in UTC unless the timer names a zone. A timer with a full date runs once"},
   {"name":"args","kind":"json","label":"Args","help":"Arguments for the task, as JSON","default":"{}"},
   {"name":"summary","kind":"text","label":"Summary","help":"The purpose of the schedule","default":null},
   {"name":"overlap","kind":"choice","label":"Overlap","help":"What happens to a slot while an earlier job of the schedule is unfinished","default":"skip","values":{"skip":"skip the slot","queue-one":"queue one job behind the earlier one","replace":"replace the earlier job","allow":"run alongside the earlier job"}},
