@@ -21,8 +21,8 @@ interface Stream {
 }
 
 /**
- * After this call, only `pass` advances the time for the events. Earlier timers, such as those of connections, are
- * real.
+ * After this call, the time for the events advances only when a test advances it. Earlier timers, such as those of
+ * connections, are real.
  */
 function stopTime(): void {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'setTimeout', 'clearTimeout'] })

@@ -175,7 +175,7 @@ eachDatabase(({ kind, fresh }) => {
     const one = await call('GET /api/v1/jobs/j0')
     expect(one.body.args.text).toHaveLength(900_000)
     expect(one.body.args.password).toBe('[redacted]')
-    // A row inserted in SQL runs, regardless of its size.
+    // A job inserted in SQL runs, regardless of its size.
     const task900 = task<{ text: string }>('mail')
     kalends.handle(task900, ({ args }) => args.text.length)
     const ran = signal(kalends, 'settled', ({ jobId }) => jobId === 'j0')
