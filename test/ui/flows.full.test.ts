@@ -374,7 +374,7 @@ describe('on SQLite', () => {
     },
   )
 
-  it.skipIf(under === undefined)('shows the runs of an hour after a click on that hour', async ({ skip }) => {
+  it.skipIf(under === undefined)('shows the runs of an hour when that hour is clicked', async ({ skip }) => {
     const application = await start()
     await application.kalends.schedules.create({
       id: 'night',
