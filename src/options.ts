@@ -95,7 +95,8 @@ export interface StartOptions {
   readonly concurrency?: number | undefined
   /**
    * Whether SIGTERM and SIGINT stop the worker; default false. After the stop, the signal has its normal effect: it
-   * ends the process, unless the application also handles it. A second signal ends the process immediately.
+   * ends the process, unless the application also handles it. Another signal, more than a second later, ends the
+   * process immediately.
    */
   readonly signals?: boolean | undefined
   /** How long handlers may continue after `stop` or a signal: milliseconds or a time span; default `30s`. */

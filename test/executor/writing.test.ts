@@ -1,4 +1,4 @@
-/** Outcomes, log lines and progress are written even if the database rejects writes or is unavailable for a while. */
+/** How outcomes, log lines and progress are written, even while the database rejects some or is unavailable. */
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { StoreUnavailableError } from '../../src/errors.ts'
 import { Journal } from '../../src/executor/journal.ts'
