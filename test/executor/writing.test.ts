@@ -21,7 +21,7 @@ function unused(): never {
   throw new Error('not used in this test')
 }
 
-/** A store that has only the given parts. */
+/** A store that has only the given methods. */
 function storeWith(parts: Partial<ExecutingStore>): ExecutingStore {
   return {
     promoteDue: unused,

@@ -14,7 +14,7 @@ interface Message {
 interface Stream {
   readonly messages: Message[]
   readonly response: Response
-  /** The next matching message, including messages already received. */
+  /** The first matching message, including those already received. */
   readonly until: (matches: (message: Message) => boolean) => Promise<Message>
   readonly ended: Promise<void>
   readonly leave: () => Promise<void>
