@@ -40,8 +40,8 @@ export interface KalendsOptions extends StoreOptions {
   /** pino and most other loggers can be passed directly; default: no logging. */
   readonly logger?: Logger | undefined
   /**
-   * If a worker writes no heartbeat for this long, other workers take over its work: milliseconds or a time span;
-   * default `60s`.
+   * The time within which other workers take over the work of a dead worker: milliseconds or a time span; default
+   * `60s`.
    */
   readonly lease?: number | string | undefined
   /** How often to check for changes made by other processes: milliseconds or a time span; default `1s`. */
@@ -54,7 +54,7 @@ export interface KalendsOptions extends StoreOptions {
    * Error texts are cut to this size.
    */
   readonly argsLimit?: number | undefined
-  /** Wraps each attempt of a job, for example for tracing. If there are several, the first is the outermost. */
+  /** Wraps each attempt of a job, for example for tracing. In an array, the first is the outermost. */
   readonly middleware?: Middleware | readonly Middleware[] | undefined
   /**
    * The paths of secrets in args, results and progress, such as `args.password`, `result.token` or `args.users.*.key`.
@@ -95,7 +95,8 @@ export interface StartOptions {
   readonly concurrency?: number | undefined
   /**
    * Whether SIGTERM and SIGINT stop the worker; default false. After the stop, the signal has its normal effect: it
-   * ends the process, unless the application also handles it. A second signal ends the process immediately.
+   * ends the process, unless the application also handles it. Another signal, more than a second later, ends the
+   * process immediately.
    */
   readonly signals?: boolean | undefined
   /** How long handlers may continue after `stop` or a signal: milliseconds or a time span; default `30s`. */

@@ -12,7 +12,7 @@ export interface SchedulerOptions {
   /** The id of this worker; null while it is not registered and may not mark anything. */
   readonly worker: () => string | null
   readonly leaseMs: number
-  /** Slots older than this are missed, even if no later slot is due. */
+  /** With `catchUp` 0, a slot that has been due for longer than this is missed, even if no later slot is due. */
   readonly missedAfterMs: number
   readonly batch: () => number
   /** Submits marked schedules, and starts their jobs if this worker has capacity. */

@@ -110,8 +110,8 @@ export class DeclaredSets {
 /**
  * Writes a set to the database, in one transaction.
  *
- * @param isStart  false for later passes, which only repair the set: they log only their changes, and recreate
- *   deleted schedules without a first run
+ * @param isStart  false for later passes, which only repair the set: they log only their changes, and ignore
+ *   `firstRun` when they recreate deleted schedules
  * @returns whether a schedule may be due because of the changes
  */
 export async function syncSet(

@@ -82,7 +82,7 @@ export class Schedules {
    * schedule, so a paused schedule stays paused. You can change the value that `get` returns and pass it to `put`,
    * which ignores the state.
    *
-   * @throws as `create` does, except that the id may be in use
+   * @throws VersionError, and as `create` does, except that the id may be in use
    */
   put<Input>(id: string, input: ScheduleInput<Input>, options?: WriteOptions): Promise<PutResult>
   put(
@@ -132,7 +132,7 @@ export class Schedules {
   /**
    * Changes the given settings. A new timer is planned from now. If the task changes, the args must match the new task.
    *
-   * @throws NotFoundError, and as `create` does
+   * @throws NotFoundError, VersionError, and as `create` does
    */
   async update(id: string, changes: ScheduleChanges, options: WriteOptions = {}): Promise<Schedule> {
     const { ifVersion } = options
@@ -162,7 +162,7 @@ export class Schedules {
     )
   }
 
-  /** Deletes a schedule and returns it. Jobs that were already submitted stay. @throws NotFoundError */
+  /** Deletes a schedule and returns it; its submitted jobs stay. @throws NotFoundError, ForbiddenError, VersionError */
   async delete(id: string, options: WriteOptions = {}): Promise<Schedule> {
     return this.#written(
       id,
@@ -173,7 +173,7 @@ export class Schedules {
   /**
    * Until `resume`, only manual runs are submitted. A running job continues.
    *
-   * @throws NotFoundError
+   * @throws NotFoundError, ForbiddenError, VersionError
    * @throws ConflictError when the schedule is already paused, or has no further runs
    */
   async pause(id: string, options: PauseOptions = {}): Promise<Schedule> {
@@ -188,7 +188,8 @@ export class Schedules {
   /**
    * Plans the schedule from now. Slots during the pause do not count as missed.
    *
-   * @throws NotFoundError, ConflictError when the schedule is not paused
+   * @throws NotFoundError, ForbiddenError, VersionError
+   * @throws ConflictError when the schedule is not paused
    */
   async resume(id: string, options: WriteOptions = {}): Promise<Schedule> {
     const check = this.#checkStatus(id, options, ['paused'], 'only a paused schedule can be resumed')
@@ -199,7 +200,7 @@ export class Schedules {
   /**
    * Reactivates a schedule that is done or dead: its counters are cleared, and it is planned from now.
    *
-   * @throws NotFoundError
+   * @throws NotFoundError, ForbiddenError, VersionError
    * @throws ConflictError when the schedule is neither done nor dead
    */
   async reset(id: string, options: WriteOptions = {}): Promise<Schedule> {
@@ -213,7 +214,7 @@ export class Schedules {
    *
    * @param options.args  for this run only; default: the schedule's own
    * @returns the id of the job
-   * @throws NotFoundError, VersionError
+   * @throws NotFoundError, ForbiddenError, LimitError, VersionError
    * @throws InvalidInputError when the args do not match the task
    * @throws ConflictError if a job of the schedule is not final and its runs may not overlap
    */

@@ -93,7 +93,7 @@ export async function newSettings(
 
 /**
  * @param timer  the current timer of the schedule, which may have elapsed for the last time
- * @throws InvalidInputError if a setting is invalid or the timer never elapses again
+ * @throws InvalidInputError if a setting is invalid, or a new timer never elapses again and `firstRun` is not `now`
  */
 export async function newSchedule(
   id: string,
@@ -134,10 +134,9 @@ export async function settingsProblems(input: AnyScheduleInput, context: Setting
 }
 
 /**
- * Throws like newSettings.
- *
  * @param current  the schedule as it was read. The write must fail if the task of the schedule has changed since then,
  *   or if the task is replaced without new args and the args of the schedule have changed
+ * @throws as `newSettings` does
  */
 export async function settingsChanges(
   current: Pick<Schedule, 'task' | 'args'>,

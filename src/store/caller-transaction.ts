@@ -17,7 +17,8 @@ const NEEDED =
  * Drivers return rows in different forms, and convert dates, numbers and characters according to their options. So each
  * row is returned as a single ASCII string, which can be found anywhere in the result.
  *
- * @throws InvalidInputError when `transaction` cannot run statements, or when its session would store different values
+ * @throws InvalidInputError when `transaction` cannot run statements or is not open in this database, or when its
+ *   session might store different values
  */
 export function callerTransaction(
   transaction: Transaction,

@@ -18,7 +18,7 @@ export interface SqliteConnection {
   readonly prepare: (statement: string) => { all(): unknown }
 }
 
-/** A client of @libsql/client to a file. */
+/** A client of @libsql/client for a file. */
 export interface SqliteClient {
   readonly protocol: string
   /** Called with statements that read the path of the file. */
@@ -206,6 +206,6 @@ export interface SchemaDialect {
   ) => Promise<{ readonly name: string; readonly engine: string }[]>
   /** The parts of these tables, such as `column job.state`, `index job_claim` and `check job_state`. */
   readonly parts: (sql: Sql, names: readonly string[]) => Promise<string[]>
-  /** Whether the error of a migration statement means that it has already been applied. */
+  /** Whether this error of a migration statement means that the statement has already been applied. */
   readonly isAlreadyApplied: (error: unknown) => boolean
 }

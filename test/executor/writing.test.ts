@@ -1,4 +1,4 @@
-/** Outcomes, log lines and progress are written even if the database rejects writes or is unavailable for a while. */
+/** How outcomes, log lines and progress are written, even while the database rejects some or is unavailable. */
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { StoreUnavailableError } from '../../src/errors.ts'
 import { Journal } from '../../src/executor/journal.ts'
@@ -21,7 +21,7 @@ function unused(): never {
   throw new Error('not used in this test')
 }
 
-/** A store that has only the given parts. */
+/** A store that has only the given methods. */
 function storeWith(parts: Partial<ExecutingStore>): ExecutingStore {
   return {
     promoteDue: unused,
@@ -95,7 +95,7 @@ async function settle(settleAttempts: ExecutingStore['settle'], attempts: readon
 const success = (result: string): AttemptEnd => ({ kind: 'success', result })
 
 describe('the outcome of a run', () => {
-  it('is written in one batch with those of other runs that have ended', async () => {
+  it('is written in one batch with the outcomes of other runs that have ended', async () => {
     const batches: number[] = []
     await settle(
       async (attempts) => {
@@ -480,7 +480,7 @@ describe('the journal', () => {
     expect(journal.unwritten().ms).toBe(2000)
   })
 
-  it('the waiting time of frequently replaced progress starts at the last write', async () => {
+  it('the waiting time of frequently replaced progress is counted from the last write', async () => {
     const { journal } = journalOn({
       saveProgress: async () => {
         await new Promise((resolve) => setTimeout(resolve, 150))
@@ -622,7 +622,7 @@ describe('messages whose secrets become known later', () => {
     expect(journal.hasUnwritten('j')).toBe(false)
   })
 
-  it('cause no statement if there are none', async () => {
+  it('cause no statement if there is nothing to replace', async () => {
     const replaceLogs = vi.fn(() => Promise.resolve())
     const { journal } = journalOn({ replaceLogs })
     journal.replace('j', new Map())

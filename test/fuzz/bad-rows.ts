@@ -1,4 +1,4 @@
-/** Rows with one to three hostile columns. */
+/** Rows with hostile values in one to three columns. */
 import * as fc from 'fast-check'
 import type { DatabaseKind } from '../support/databases.ts'
 
@@ -97,7 +97,7 @@ interface Table {
   readonly columns: readonly string[]
 }
 
-/** Valid values, with which schedules and jobs are due at once, and all columns that can get a hostile value. */
+/** Valid values that make schedules and jobs due at once, and all columns that can get a hostile value. */
 const TABLES: readonly Table[] = [
   {
     name: 'periodic_task',

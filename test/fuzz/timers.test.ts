@@ -1,6 +1,6 @@
 /**
- * Any text given as a timer is either parsed or rejected with the problem and its position. The run times of a parsed
- * timer never decrease.
+ * Any text given as a timer is either parsed or rejected with the problem and its position. The next run time of a
+ * parsed timer is always later than the given time.
  */
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -120,7 +120,7 @@ function read<Value>(text: string, reader: (text: string) => Value): Value | nul
 }
 
 describe(`every string, seed ${SEED}`, () => {
-  it('is rejected, or is a timer with an equivalent normal form, a next run after a given time and a previous run not after it', () => {
+  it('is rejected, or is a timer whose normal form is equivalent, whose next run is after a given time, and whose previous run is not', () => {
     let timers = 0
     fc.assert(
       fc.property(anyText, anyInstant, anyInstant, (text, at, anchor) => {
@@ -137,7 +137,7 @@ describe(`every string, seed ${SEED}`, () => {
         }
         const previous = elapses.previous(at)
         if (previous !== null) expect(previous.getTime()).toBeLessThanOrEqual(at.getTime())
-        // A timer that is parsed from its own text fires at the same times.
+        // A timer that is parsed from the normal form fires at the same times.
         expect(timer(made.text).elapses(anchor).next(at)).toEqual(next)
       }),
       { numRuns: RUNS, seed: SEED },

@@ -105,7 +105,7 @@ eachDatabase((under) => {
     expect((await reads(request('GET /api/v1/me'))).status).toBe(200)
   })
 
-  it('the hook is called before each write with user, operation and target, and can reject it [V1]', async () => {
+  it('before each write, the hook is called with the user, the operation and the target, and can reject the write [V1]', async () => {
     const asked: WriteRequest[] = []
     const answers: (boolean | string)[] = []
     const permit = (attempt: WriteRequest) => {
@@ -346,7 +346,7 @@ eachDatabase((under) => {
     })
   })
 
-  it('a schedule that changes again and again is reported as a conflict, not as the wrong state', async () => {
+  it('a pause of a schedule that keeps changing is rejected as a conflict, not because of the wrong state', async () => {
     let count = 0
     const { call, kalends } = await apiScene(under, {
       permit: async () => {

@@ -5,7 +5,7 @@ import { apiScene } from './scene.ts'
 
 const sqlite = databases.find(({ kind }) => kind === 'sqlite')
 
-it.skipIf(sqlite === undefined)('large JSON is compressed only for clients that accept it', async () => {
+it.skipIf(sqlite === undefined)('large JSON is compressed only for clients that accept gzip', async () => {
   if (sqlite === undefined) return
   const { send } = await apiScene(sqlite)
   const path = '/api/v1/openapi.json'

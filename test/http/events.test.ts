@@ -14,15 +14,15 @@ interface Message {
 interface Stream {
   readonly messages: Message[]
   readonly response: Response
-  /** The next matching message, including messages already received. */
+  /** The first matching message, including those already received. */
   readonly until: (matches: (message: Message) => boolean) => Promise<Message>
   readonly ended: Promise<void>
   readonly leave: () => Promise<void>
 }
 
 /**
- * After this call, only `pass` advances the time for the events. Earlier timers, such as those of connections, are
- * real.
+ * After this call, the time for the events advances only when a test advances it. Earlier timers, such as those of
+ * connections, are real.
  */
 function stopTime(): void {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'setTimeout', 'clearTimeout'] })

@@ -69,7 +69,7 @@ eachDatabase((under) => {
     expect((await call('GET /api/v1/jobs?id=Zo%C3%AB')).body).toMatchObject({ items: [] })
   })
 
-  it('lists with the longest ids can be paged through the API', async () => {
+  it('the API can return lists with the longest ids page by page', async () => {
     const { kalends, call } = await apiScene(under)
     const ends = ['a', 'b', 'c']
     for (const end of ends) {

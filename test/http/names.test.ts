@@ -1,4 +1,4 @@
-/** Text that can be mistaken for other text is rejected as a name at every entry point. */
+/** Invalid names, such as those with invisible characters, are rejected at every entry point. */
 import { expect, it } from 'vitest'
 import { InvalidInputError, Kalends, task } from '../../src/index.ts'
 import { isName } from '../../src/model/input.ts'

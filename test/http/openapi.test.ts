@@ -1,4 +1,4 @@
-/** The document is valid and complete OpenAPI 3.1, and clients can be generated from it. */
+/** The OpenAPI 3.1 document is valid and complete, and clients can be generated from it. */
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'

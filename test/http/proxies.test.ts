@@ -155,7 +155,7 @@ describe('an API with authorize', () => {
     expect(addresses).toEqual(['203.0.113.7', '10.0.0.2', undefined])
   })
 
-  it('warns once about a token over plain HTTP from another machine', async () => {
+  it('warns once about tokens that another machine sends over plain HTTP', async () => {
     await using kalends = await Kalends.open('sqlite::memory:')
     const { logger, messages } = collectingLogger()
     const handler = http(kalends, { authorize: () => reader, trustedProxies: ['10.0.0.1'], logger })

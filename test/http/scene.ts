@@ -1,4 +1,4 @@
-/** Helpers for the API suites: a Kalends on a private database, the handler, and calls. */
+/** Helpers for the API suites: a Kalends instance on a private database, the handler, and calls. */
 import { onTestFinished } from 'vitest'
 import { type Access, http, type HttpHandler, type HttpOptions } from '../../src/http/index.ts'
 import type { Kalends } from '../../src/index.ts'

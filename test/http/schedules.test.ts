@@ -180,7 +180,7 @@ eachDatabase((under) => {
     expect(lines.filter(({ fields }) => 'audit' in fields)).toHaveLength(1)
   })
 
-  it('run now returns the job, and a conflict names the unfinished job [S9, U3]', async () => {
+  it('a manual run returns the id of its job, and a conflict names the unfinished job [S9, U3]', async () => {
     const { call, kalends } = await apiScene(under)
     await call('PUT /api/v1/schedules/s', { body: mail })
     const run = await call('POST /api/v1/schedules/s/run', { body: { args: { once: true } } })
@@ -244,7 +244,7 @@ eachDatabase((under) => {
   })
 
   describe('jobs', () => {
-    it('can be submitted, listed, counted, cancelled and retried, individually or many at once', async () => {
+    it('can be submitted, listed, counted, cancelled and retried, and many can be changed at once', async () => {
       const { call, kalends, database } = await apiScene(under)
       const ids: string[] = []
       for (let index = 0; index < 5; index += 1) ids.push(await kalends.jobs.submit('mail', { index }))
@@ -294,7 +294,7 @@ eachDatabase((under) => {
       expect((await call('GET /api/v1/jobs/none/attempts')).status).toBe(404)
     })
 
-    it('return their log line by line or, on request, only the lines after a given one', async () => {
+    it('return all lines of their log or, on request, only those after a given line', async () => {
       const { call, kalends } = await apiScene(under)
       const { task } = await import('../../src/index.ts')
       kalends.handle(task('talk'), ({ log }) => {

@@ -48,7 +48,7 @@ const besides = (value: unknown, secret: string) =>
     : value
 
 eachDatabase((under) => {
-  it('a secret at any redact path appears in no error, log line, event, process log or response [V6]', async () => {
+  it('a secret at any `redact` path appears in no error, log line, event, process log or response [V6]', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.constantFrom(...Object.keys(PLACES)),

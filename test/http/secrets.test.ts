@@ -70,7 +70,7 @@ eachDatabase((under) => {
     expect((await kalends.jobs.get(job))?.args).toEqual(args)
   })
 
-  it('a secret in a row that was written before redact was set is not shown', async () => {
+  it('a secret in a row that was written before `redact` was set is not shown', async () => {
     const { call, kalends, database } = await apiScene(under, {}, { redact })
     await kalends.schedules.create({ id: 's', task: 'login', timer: 'yearly', args })
     const job = await kalends.schedules.runNow('s')

@@ -459,7 +459,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
     expect(JSON.stringify(lines)).not.toMatch(/hunter2|k1|k2/)
   })
 
-  it('a write to several jobs is logged under the called operation, once per job', async () => {
+  it('a write to several jobs is logged once per job, under the operation that was called', async () => {
     if (sqlite === undefined) return
     const { call, lines } = await apiScene(sqlite)
     const jobs = [

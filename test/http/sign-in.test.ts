@@ -96,7 +96,7 @@ describe('failed sign-ins', () => {
     expect(seen.status).toBe(401)
   })
 
-  it('a token from an address without remaining tries is checked once per second, and other addresses are not affected', async () => {
+  it('if an address has no tries left, one token per second is checked, and other addresses are not affected', async () => {
     const { send, looked } = await scene()
     const guess = async () => {
       for (let guess = 0; guess < 100; guess += 1) {
@@ -117,7 +117,7 @@ describe('failed sign-ins', () => {
     expect(looked()).toBe(before + 1)
   })
 
-  it('a rejected token on a probe path counts, but the probe is not delayed', async () => {
+  it('a rejected token on a probe path counts as a failure, but the probe is not delayed', async () => {
     const { send, lines, looked } = await scene()
     for (let guess = 0; guess < 100; guess += 1)
       expect((await send(`guess-${guess}`, MALLORY, 'GET /health')).status).toBe(200)
@@ -126,7 +126,7 @@ describe('failed sign-ins', () => {
     expect((await send(TOKEN, MALLORY)).status).toBe(429)
   })
 
-  it('a valid token is accepted at once, despite earlier failures at the same address', async () => {
+  it('a valid token is accepted at once, despite earlier failures from the same address', async () => {
     const { send } = await scene()
     for (let request = 0; request < SIGN_IN_LIMITS.tries - 1; request += 1) {
       void send(null, MALLORY, 'GET /api/v1/me', { cookie: 'sid=expired' })
@@ -143,7 +143,7 @@ it('a request without credentials gets 401 at once and does not count as a failu
   expect((await send(TOKEN, MALLORY)).status).toBe(200)
 })
 
-it('an operation without permission is logged with the user and the address [V4]', async () => {
+it('a request that the role does not permit is logged with the user and the address [V4]', async () => {
   const { send, lines } = await scene()
   expect((await send(TOKEN, ANN, 'POST /api/v1/schedules/s/run')).status).toBe(403)
   expect(lines).toEqual([

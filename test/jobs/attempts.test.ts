@@ -108,7 +108,7 @@ eachDatabase((under) => {
     ])
   })
 
-  it('attempts throws an error for an unknown job', async () => {
+  it('`attempts` throws a NotFoundError for an unknown job', async () => {
     const { open } = await scene(under)
     await expect((await open()).jobs.attempts('nobody')).rejects.toThrow(NotFoundError)
   })

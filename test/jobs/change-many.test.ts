@@ -93,7 +93,7 @@ eachDatabase((under) => {
     expect((await jobs.count()).counts).toEqual({ waiting: 1300 })
   })
 
-  it('a job that has ended is rejected', async () => {
+  it('cancelling a job that has already ended is rejected', async () => {
     const { open } = await scene(under)
     const { jobs } = await open()
     await jobs.submit('mail', {}, { id: 'a' })

@@ -9,7 +9,7 @@ const mail = task('mail', { args: z.object({ to: z.string() }) })
 const plain = task('plain')
 
 eachDatabase((under) => {
-  it('submit stores its input under a new id that sorts by time', async () => {
+  it('`submit` stores its input under a new id that sorts by time', async () => {
     const { open } = await scene(under)
     const { jobs } = await open()
     const before = Date.now()
@@ -114,21 +114,21 @@ eachDatabase((under) => {
     })
   })
 
-  it('get returns the time of a future job, to the millisecond', async () => {
+  it('`get` returns the time of a future job, to the millisecond', async () => {
     const { open } = await scene(under)
     const { jobs } = await open()
     const runAt = new Date('2039-03-29T01:30:00.123Z')
     expect(await jobs.get(await jobs.submit(plain, {}, { runAt }))).toMatchObject({ state: 'waiting', runAt })
   })
 
-  it('get returns null for an unknown job, and logs throws a NotFoundError', async () => {
+  it('`get` returns null for an unknown job, and `logs` throws a NotFoundError', async () => {
     const { open } = await scene(under)
     const { jobs } = await open()
     expect(await jobs.get('nobody')).toBeNull()
     await expect(jobs.logs('nobody')).rejects.toThrow(NotFoundError)
   })
 
-  it('list returns the newest jobs first, in pages, and filters them', async () => {
+  it('`list` returns the newest jobs first, in pages, and filters them', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const { jobs, schedules } = kalends

@@ -7,7 +7,7 @@ import { eachDatabase } from '../support/databases.ts'
 const counting = task('counting', { result: z.object({ done: z.number() }), retries: 3 })
 
 eachDatabase((under) => {
-  it("wait returns a result of the task's declared type [R10]", async () => {
+  it("`wait` returns a result of the task's declared type [R10]", async () => {
     const { open } = await scene(under)
     const kalends = await open()
     kalends.handle(counting, () => ({ done: 3 }))
@@ -16,7 +16,7 @@ eachDatabase((under) => {
     expect({ state, done: result?.done }).toEqual({ state: 'success', done: 3 })
   })
 
-  it('a job whose handler returns another type fails and is not retried', async () => {
+  it('a job whose handler returns a result of the wrong type fails and is not retried', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     kalends.handle(counting, () => JSON.parse('{"done":"three"}'))

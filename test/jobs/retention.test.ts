@@ -22,7 +22,7 @@ async function fill(database: TestDatabase, schedules: number, each: number): Pr
 async function housekept(kalends: Kalends): Promise<void> {
   kalends.handle(work, () => {})
   await kalends.start()
-  // runNow is rejected during the minute in which the schedule is due.
+  // `runNow` is rejected while a scheduled run has not finished.
   const id = await until(() => kalends.schedules.runNow('kalends.prune').catch(() => null))
   expect(await ended(kalends, id)).toMatchObject({ state: 'success', task: 'kalends.prune' })
 }

@@ -50,7 +50,7 @@ describe('a zone is added to a timer [T7]', () => {
     expect(withZone('daily', 'UTC')).toBe('daily')
   })
 
-  test("'local' becomes the name of this machine's zone, so the timer means the same on others [T7]", () => {
+  test("'local' becomes the name of this machine's zone, so that the timer means the same on other machines [T7]", () => {
     const { timeZone } = new Intl.DateTimeFormat().resolvedOptions()
     expect(withZone('daily', 'local')).toBe(timeZone === 'UTC' ? 'daily' : `daily ${timeZone}`)
   })

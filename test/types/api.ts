@@ -30,7 +30,7 @@ export function tasks(): void {
   task('wrong', { retry: 3 })
 }
 
-/** A call with a misspelled option must not compile. */
+/** A call with a misspelt option must not compile. */
 export async function misspelt(): Promise<void> {
   const { schedules, jobs } = kalends
   // @ts-expect-error lease

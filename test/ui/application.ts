@@ -59,7 +59,7 @@ const quick = task('quick')
 const slow = task('slow')
 const broken = task('broken')
 
-/** Registers a task that ends at once, one that takes time, logs and reports progress, and one that fails. */
+/** Registers a task that ends at once, a slow one that logs and reports progress, and one that fails. */
 function handle(kalends: Kalends): void {
   kalends.handle(quick, () => 'done')
   kalends.handle(slow, async ({ args, signal, log, progress }) => {

@@ -202,7 +202,7 @@ describe.each(wanted)('$kind', ({ fresh }) => {
     noErrors()
   })
 
-  it('shows how each attempt of a job ended, whatever the job logs [R14]', async ({ skip }) => {
+  it('shows how each attempt of a job ended, regardless of what the job logs [R14]', async ({ skip }) => {
     const { application } = await start({ works: false })
     const { kalends } = application
     kalends.handle(task('flaky', { retryDelay: 20 }), ({ attempt, log }) => {
@@ -374,7 +374,7 @@ describe('on SQLite', () => {
     },
   )
 
-  it.skipIf(under === undefined)('shows the runs of an hour after a click on that hour', async ({ skip }) => {
+  it.skipIf(under === undefined)('shows the runs of an hour when that hour is clicked', async ({ skip }) => {
     const application = await start()
     await application.kalends.schedules.create({
       id: 'night',

@@ -310,7 +310,7 @@ async function history(
 }
 
 /**
- * Pauses, breaks or ends some schedules. Call this only after a scheduler has planned all of them.
+ * Pauses, breaks or ends some schedules. Call this only after a scheduler has planned all schedules.
  * @param made  the ids of the schedules
  */
 export async function states(database: TestDatabase, made: readonly string[]): Promise<void> {

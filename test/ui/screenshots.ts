@@ -1,7 +1,7 @@
 /**
  * Takes screenshots of every page in both themes and two sizes, with the sample data. Replaces docs/screenshots with
- * those that README.md and docs show, as WebP. If KALENDS_SCREENSHOTS names a folder, instead writes all of them
- * to that folder, as PNG.
+ * the screenshots that README.md and docs show, as WebP. If KALENDS_SCREENSHOTS names a folder, instead writes all
+ * screenshots to that folder, as PNG.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'

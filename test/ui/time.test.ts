@@ -35,7 +35,7 @@ describe('a date field', () => {
     ['Australia/Lord_Howe', '2026-04-05T01:45', '2026-04-04T14:45:00.000Z'],
     ['Pacific/Chatham', '2026-04-05T03:00', '2026-04-04T13:15:00.000Z'],
     ['Antarctica/Troll', '2026-10-25T01:30', '2026-10-24T23:30:00.000Z'],
-  ])('in %s, the repeated time %s means the first one, %s', (zone, typed, instant) => {
+  ])('in %s, the repeated time %s means its first occurrence, %s', (zone, typed, instant) => {
     expect(instantOf(typed, zone)?.toISOString()).toBe(instant)
   })
 

@@ -204,7 +204,7 @@ const settledAs = ({ fence: { id } }: UnsettledAttempt): SettledAttempt => ({
 })
 
 describe("a worker's own delays never make it consider other workers dead", () => {
-  it('after a heartbeat, has an id only until others may evict it', async () => {
+  it('after a heartbeat, the worker has an id only until others may evict it', async () => {
     const { membership, pass } = alone()
     expect(membership.id()).toBeNull()
     await membership.beat()
@@ -219,7 +219,7 @@ describe("a worker's own delays never make it consider other workers dead", () =
     expect(membership.id()).toBe(id)
   })
 
-  it('does not evict another worker before that worker has given up its jobs', async () => {
+  it('the worker does not evict another worker before that worker has given up its jobs', async () => {
     const { membership, pass, asked } = alone({ others: [SILENT] })
     // The worker observes the other worker's last heartbeat the moment it is sent.
     await membership.beat()
@@ -233,7 +233,7 @@ describe("a worker's own delays never make it consider other workers dead", () =
     expect(asked).toContain('evict')
   })
 
-  it('ignores observations made before its own stall', async () => {
+  it('the worker ignores observations made before its own stall', async () => {
     const { membership, pass, asked } = alone({ others: [SILENT] })
     const evicted = () => asked.filter((what) => what === 'evict').length
     await membership.beat()

@@ -133,7 +133,7 @@ it('jobs submitted by this process do not make the watch poll more often, and a 
   await vi.advanceTimersByTimeAsync(POLL_MS)
   const looks = stuck.told.length
   await vi.advanceTimersByTimeAsync(10_000)
-  // The watch polls four times per second, because another worker may be about to start the job.
+  // The watch polls only four times per second, because another worker may be about to start the job.
   expect(stuck.told.length - looks).toBeLessThanOrEqual(41)
   await stuck.watch.loop.stop()
 })
