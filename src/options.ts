@@ -275,7 +275,7 @@ export function checkedStart(options: StartOptions, queue: Pick<ExternalQueue, '
   if (!scheduler && concurrency === 0 && queue === null)
     throw new InvalidInputError(
       'concurrency',
-      'with scheduler: false and concurrency: 0, this worker does nothing',
+      'with scheduler: false and concurrency: 0, this worker would do nothing',
     )
   return {
     schedules: scheduler,

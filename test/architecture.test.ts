@@ -42,7 +42,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   schedules: ['store interface', 'settings', 'model', 'timer', ...BASE],
   // Views preview elapses.
   views: ['store interface', 'model', 'timer', ...BASE],
-  // A take-over writes the outcomes of lost attempts, as the executor does.
+  // A takeover writes the outcomes of lost attempts, as the executor does.
   'worker part': ['executor', 'store interface', 'settings', 'model', ...BASE],
   // A worker writes sets of declared schedules to the database.
   worker: [

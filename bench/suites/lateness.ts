@@ -1,4 +1,4 @@
-/** Many schedules are due in the same minute: how late do their handlers start? */
+/** Many schedules are due at the same instant: how late do their handlers start? */
 import { z } from 'zod'
 import { Child, runProgram } from '../child.ts'
 import { insertSchedules } from '../fixtures.ts'
@@ -26,7 +26,7 @@ interface Subject {
 
 export const latenessSuite: Suite = {
   name: 'lateness',
-  title: 'Schedules due in the same minute: how late their handlers start',
+  title: 'Schedules due at the same instant: how late their handlers start',
   run: async (bench) => {
     const schedules = scaled(bench, SCHEDULES)
     const notes: string[] = [`One worker per subject, with a concurrency of ${CONCURRENCY}.`]

@@ -171,7 +171,7 @@ function checkedSpan(text: string): string {
 /** A terminal sends Ctrl-C to every process in the foreground, and npm forwards it too: both signals count as one. */
 const SAME_MS = 500
 
-/** @returns a promise of the first SIGINT or SIGTERM; a second one ends the process at once */
+/** @returns a promise of the first SIGINT or SIGTERM; another one, later than this, ends the process at once */
 function stopSignal(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
     let first: number | null = null

@@ -60,7 +60,9 @@ export class LineQueue {
     if (this.#lines.length > 0 || this.#dropped === 0) return
     const dropped = this.#dropped
     this.#dropped = 0
-    this.#onDropped(new Error(`The waiting log lines have been written; ${dropped} further lines were dropped`))
+    this.#onDropped(
+      new Error(`The waiting log lines have been written; ${dropped} further lines were dropped`),
+    )
   }
 
   #count({ jobId, message }: NewLogLine, by: 1 | -1): void {

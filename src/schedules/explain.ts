@@ -234,7 +234,7 @@ function skipWords(skip: Job, schedule: Schedule): string {
     case 'overlap':
       return `the previous run had not finished (overlap = '${schedule.overlap}').${many}`
     case 'missed':
-      return `later slots were due before a scheduler submitted it, or it was late, and catch_up limits how many missed slots run (${schedule.catchUp}).${many}`
+      return `later slots were due before a scheduler submitted it, or it was late, and catch_up limits the number of missed slots that run to ${schedule.catchUp}.${many}`
     case 'frozen':
       return `a freeze was in force.${many}`
     case 'max-runs':

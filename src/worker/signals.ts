@@ -12,7 +12,7 @@ const OWN = new Set<unknown>()
 
 /**
  * The first signal stops Kalends. Then the process ends as it would without a handler. If the application also handles
- * the signal, its handler decides when the process ends. A second signal ends the process immediately.
+ * the signal, its handler decides when the process ends. A signal more than a second later ends the process immediately.
  *
  * @returns a function that removes the handlers
  */

@@ -330,7 +330,7 @@ eachDatabase((under) => {
       'skipped',
       '2026-01-01 11:00:00.000',
       { reason: 'missed', missed: 2 },
-      /later slots were due before a scheduler submitted it, or it was late, and catch_up limits how many missed slots run \(1\)\. This applies to 2 consecutive slots/,
+      /later slots were due before a scheduler submitted it, or it was late, and catch_up limits the number of missed slots that run to 1\. This applies to 2 consecutive slots/,
     ],
     [
       'skipped',

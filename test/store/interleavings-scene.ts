@@ -192,7 +192,7 @@ const success = (worker: string, attempt: number): AttemptEnd => ({
   result: JSON.stringify({ worker, attempt }),
 })
 
-/** Retries locked rows once, then leaves them to the take-over, because the lock's holder may be paused. */
+/** Retries locked rows once, then leaves them to the takeover, because the lock's holder may be paused. */
 async function settleTwice(actor: Actor, attempts: readonly UnsettledAttempt[]): Promise<void> {
   const { locked } = await write(actor.store).settle(attempts)
   if (locked.length > 0) await write(actor.store).settle(locked)

@@ -95,7 +95,7 @@ eachDatabase(({ kind, fresh }) => {
     const left = rows.filter(({ schedule, state }) => runsEverySlot(schedule) && state !== 'success')
     expect(left.slice(0, 20)).toEqual([])
     expect(await ids(database, 'worker')).toEqual([])
-    // Some kills must hit busy workers, or the test would not detect a broken take-over.
+    // Some kills must hit busy workers, or the test would not detect a broken takeover.
     if (kills > 3) expect(lost + numbers.retried).toBeGreaterThan(0)
     await database.drop()
   })

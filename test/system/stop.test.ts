@@ -1,4 +1,4 @@
-/** A clean stop: no partial writes, no leftovers, and no take-over of running jobs. */
+/** A clean stop: no partial writes, no leftovers, and no takeover of running jobs. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from 'vitest'
 import { eachDatabase, type TestDatabase } from '../support/databases.ts'

@@ -35,7 +35,7 @@ eachDatabase(({ kind, fresh }) => {
       await database.query("INSERT INTO job (task) VALUES ('hold')")
       const { job } = await doomed.report('handling')
       const heir = await WorkerProcess.start({ ...settings(database, 'heir'), tasks: { hold: 'return' } })
-      // The heir has seen the doomed worker alive, which is the worst case for the take-over.
+      // The heir has seen the doomed worker alive, which is the worst case for the takeover.
       await allHaveLooked(database)
 
       const killed = performance.now()

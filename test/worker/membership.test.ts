@@ -1,4 +1,4 @@
-/** Heartbeats, evictions and take-overs: when a worker sends which queries, and when it gives up its jobs. */
+/** Heartbeats, evictions and takeovers: when a worker sends which queries, and when it gives up its jobs. */
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { StoreUnavailableError } from '../../src/errors.ts'
 import { CutOff } from '../../src/worker/cut-off.ts'
