@@ -136,10 +136,10 @@ describe('an invalid event, zone, fold or instant is rejected with a TypeError o
     expect(() => event.next(new Date(Number.NaN))).toThrow(RangeError)
     expect(() => event.nextMicros(0.5)).toThrow(RangeError)
   })
+})
 
-  test("zone 'local' is the zone of the process", () => {
-    expect(calendar('daily', { zone: 'local' }).zone).toBe(
-      new Intl.DateTimeFormat().resolvedOptions().timeZone,
-    )
-  })
+test("zone 'local' is the zone of the process", () => {
+  expect(calendar('daily', { zone: 'local' }).zone).toBe(
+    new Intl.DateTimeFormat().resolvedOptions().timeZone,
+  )
 })

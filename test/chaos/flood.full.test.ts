@@ -80,7 +80,7 @@ eachDatabase(({ fresh }) => {
     const quotes = `{"args":{"text":"${'\\"'.repeat(499_000)}`
     let isOver = false
     const over = () => isOver
-    const sockets = silentSockets(Number(new URL(url).port), SECOND)
+    const sockets = silentSockets(Number(new URL(url).port), 1000)
     onTestFinished(() => {
       for (const socket of sockets) socket.destroy()
     })
