@@ -139,7 +139,5 @@ describe('an invalid event, zone, fold or instant is rejected with a TypeError o
 })
 
 test("zone 'local' is the zone of the process", () => {
-  expect(calendar('daily', { zone: 'local' }).zone).toBe(
-    new Intl.DateTimeFormat().resolvedOptions().timeZone,
-  )
+  expect(calendar('daily', { zone: 'local' }).zone).toBe(new Intl.DateTimeFormat().resolvedOptions().timeZone)
 })
