@@ -6,7 +6,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 output=$(mktemp)
 trap 'rm -f "$output"' EXIT
-# On a signal, the running part ends with its parent, and no other part starts.
+# On a signal, no other part starts; scripts/test.mjs ends when its parent does.
 trap 'exit 130' INT TERM
 failed=0
 figures=()

@@ -241,7 +241,7 @@ const QUOTE = /["'`]/
 const LOST_WORKER = /\b(the worker) .{1,255}? (?=was (?:lost|considered dead)\b)/gi
 
 /**
- * An error text for the owner of a job, who is a user of the application: the first line, without file paths or worker
+ * The text of an error for the owner of a job, who is a user of the application: the first line, without file paths or worker
  * ids. The stack, causes and further lines reveal details of the machine that ran the job.
  */
 export function errorTextForOwner(text: string): string {

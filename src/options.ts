@@ -91,7 +91,7 @@ export interface ExternalQueueOptions extends ExternalSubmit {
 export interface StartOptions {
   /** Whether this worker submits due schedules; default true. */
   readonly scheduler?: boolean | undefined
-  /** How many jobs this worker runs at the same time; default 10. With 0, it runs no jobs. */
+  /** The maximum number of jobs that this worker runs at the same time; default 10. With 0, it runs no jobs. */
   readonly concurrency?: number | undefined
   /**
    * Whether SIGTERM and SIGINT stop the worker; default false. After the stop, the signal has its normal effect: it
@@ -116,7 +116,7 @@ export interface StopOptions {
 export interface ScopeOptions {
   readonly group?: string | undefined
   readonly submitter?: string | undefined
-  /** The tasks, or their names, whose schedules and jobs the scope may write. Without tasks, the scope is read-only. */
+  /** The tasks (or their names) whose schedules and jobs the scope may write. Without tasks, the scope is read-only. */
   readonly tasks?: GrantedTasks | undefined
   readonly limits?: OwnerLimits | undefined
 }

@@ -106,7 +106,7 @@ eachDatabase(({ fresh }) => {
   const names = [...OPTION_NAMES, 'args' as const]
 
   describe('a row of settings', () => {
-    it('a schedule keeps each setting when it is created, put and updated', async () => {
+    it('`create`, `put` and `update` store every setting of a schedule', async () => {
       const database = await fresh()
       await using kalends = await Kalends.open(database.url)
       const first = valuesOf(names, 0)

@@ -31,7 +31,7 @@ export function tableText<Row>(
     if (last?.optional === undefined) break
     shown = shown.filter((one) => one !== last)
   }
-  // Shorten the widest column that may be cut, cell by cell.
+  // Until the line fits, take one character from the widest of the columns that may still be cut.
   while (total(shown.map((one) => one.width)) > width) {
     const [widest] = shown.filter((one) => one.width > one.least).toSorted((a, b) => b.width - a.width)
     if (widest === undefined) break

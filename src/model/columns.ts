@@ -117,7 +117,7 @@ export const JOB_COLUMNS = {
 
 /** The internal columns of a job. */
 export const CLAIM_COLUMNS = {
-  /** Whether no other job of its schedule may run at the same time. */
+  /** Whether the job must be the only one of its schedule that runs. */
   exclusive: { kind: 'flag', column: 'exclusive', default: true },
   /** The number of the claim. Each claim increases it, even if the attempt does not count. */
   claim: { kind: 'whole', column: 'claim', least: 0, most: INT, default: 0 },

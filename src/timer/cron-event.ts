@@ -72,7 +72,7 @@ export function elapsing(event: string): string | null {
   }
 }
 
-/** Six fields start with seconds, except in AWS and some others, where the last field is the year. */
+/** Whether the last of six fields is the year, as in AWS and some other dialects; otherwise, the first is the seconds. */
 export function endsWithYears(words: readonly string[]): boolean {
   return words.length === 6 && (words[2] === '?' || words[4] === '?' || /^\d{4}/u.test(words[5] ?? ''))
 }

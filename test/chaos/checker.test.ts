@@ -697,7 +697,7 @@ describe('a worker that starts no runs for 12 s', () => {
 
   it('is reported with the faults during that time', () => {
     expect(stalledWith({ reach: { workers: ['w2'] } })).toEqual([
-      expect.stringContaining('faults in that time: locks.row-worker worker (a row was locked)'),
+      expect.stringContaining('faults during that time: locks.row-worker worker (a row was locked)'),
     ])
   })
 

@@ -139,7 +139,7 @@ it('a pass throws other errors, and the next pass continues', async () => {
   expect(left.size).toBe(0)
 })
 
-it('a pass ends the jobs itself if the queue sends no reports, even if the callback has committed them', async () => {
+it('if the queue sends no reports, a pass settles the jobs itself, even if the callback committed the transaction', async () => {
   const error = new TransactionEndedError('it ended the transaction')
   const { handOver, committed, settled } = scene(['a', 'b', 'c'], {
     reports: false,

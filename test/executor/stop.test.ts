@@ -63,7 +63,7 @@ eachDatabase((under) => {
     expect(await ended(web, id)).toMatchObject({ state: 'success', attempt: 1, result: 1 })
   })
 
-  it('a handler that ignores its signal does not prevent the stop, and its job is released', async () => {
+  it('a handler that ignores its signal does not keep the worker from stopping, and its job is released', async () => {
     const on = await scene(under)
     const { pass } = movableTimers(on)
     const kalends = await on.open()

@@ -126,7 +126,7 @@ describe('failed sign-ins', () => {
     expect((await send(TOKEN, MALLORY)).status).toBe(429)
   })
 
-  it('a valid token is accepted at once, despite earlier failures from the same address', async () => {
+  it('while an address has tries left, a valid token is accepted at once, despite earlier failures', async () => {
     const { send } = await scene()
     for (let request = 0; request < SIGN_IN_LIMITS.tries - 1; request += 1) {
       void send(null, MALLORY, 'GET /api/v1/me', { cookie: 'sid=expired' })

@@ -140,7 +140,7 @@ test('a schedule that was marked done too early, while the clock showed 2098, is
   expect(await slots(after, 'ending', '2026-03-01T09:45:00Z')).toContain('2026-03-01T10:00:00.000Z success')
 })
 
-test('if a schedule is resumed after the clock was three days ahead, each slot runs exactly once [S14]', async () => {
+test('if a schedule is resumed after the clock has been three days ahead, each slot runs exactly once [S14]', async () => {
   const start = await machine()
   const before = await start('2026-03-01T08:30:00Z')
   await before.kalends.schedules.create({ id: 's', task: report, timer: 'hourly', catchUp: 1 })

@@ -23,7 +23,7 @@ async function life(setUp: (kalends: Kalends) => unknown = () => {}, fails = fal
   return { app, kalends: app.kalends, runs, [Symbol.asyncDispose]: () => app.close() }
 }
 
-test('during a freeze, nothing starts; afterwards, everything continues, and nothing is made up [X6]', async () => {
+test('during a freeze, nothing starts; afterwards, everything continues, and skipped slots are not made up [X6]', async () => {
   await using on = await life((kalends) =>
     kalends.schedules.create({ id: 's', task: work, timer: '*:0/15', catchUp: 10 }),
   )

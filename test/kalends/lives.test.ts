@@ -199,7 +199,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('over a long tim
     expect(await schedule()).toMatchObject({ status: 'done', nextRunAt: null })
   })
 
-  it('a pause of several months is not downtime: nothing is made up or counted as missed', async () => {
+  it('a pause of several months is not downtime: no slot is made up or counted as missed', async () => {
     const { test, kalends, history, attempts } = await live({ timer: 'daily', catchUp: 1000 })
     await test.advance('10d')
     await kalends.schedules.pause('s')

@@ -126,7 +126,7 @@ describe('when a freeze has ended', () => {
     expect(shown(plan(row, at('2026-03-01T12:00:00.001Z')))).toMatchObject({ runs: ['2026-03-01 12:00'] })
   })
 
-  test('a freeze is not downtime: nothing is made up for it [R15]', () => {
+  test('a freeze is not downtime: its slots are not made up [R15]', () => {
     expect(shown(plan(held({ ...hourly, catchUp: 5 }, '11:30'), at('2026-03-01T11:30Z')))).toEqual({
       runs: [],
       skips: ['3 frozen to 2026-03-01 11:00'],

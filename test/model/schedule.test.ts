@@ -100,6 +100,6 @@ describe('the hash of the settings', () => {
   })
 })
 
-test('a schedule counts as ongoing while its slots are submitted or only temporarily held', () => {
+test('a schedule counts as ongoing while its slots are being submitted, or are held only temporarily', () => {
   expect(STATUSES.filter(isGoingOn).toSorted()).toEqual(['active', 'frozen', 'retrying'])
 })

@@ -37,7 +37,7 @@ export default defineConfig({
     setupFiles: ['test/mutation/fast-check.ts'],
     // As many property runs as in the full suite.
     env: { KALENDS_TEST_SUITE: 'full' },
-    // Changes often make a test wait forever.
+    // Many mutants make a test wait forever.
     testTimeout: 15_000,
     hookTimeout: 15_000,
   },

@@ -7,7 +7,7 @@ import { eachDatabase } from '../support/databases.ts'
 
 const cleanup = task('cleanup', { args: z.object({ days: z.number().default(30) }) })
 
-/** Waits until the schedule has a next run, and returns it. */
+/** Waits until the schedule has a next run, and returns the schedule. */
 async function planned(kalends: Kalends, id: string) {
   return await until(async () => {
     const schedule = await kalends.schedules.get(id)

@@ -120,7 +120,7 @@ onEachStore((under) => {
       }
     })
 
-    it('jobs that the worker no longer holds are lost, and a job that was given a schedule in SQL is settled with that schedule', async () => {
+    it('jobs that the worker no longer holds are reported in `lost`, and a job that was given a schedule in SQL is settled with that schedule', async () => {
       await planned(under, 's', after(await clock(under), MINUTE))
       await under.store.jobs.submit(['a', 'b', 'c', 'd', 'e', 'f'].map((id) => newJob(id)))
       const jobs = await claim()

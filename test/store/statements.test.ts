@@ -728,7 +728,7 @@ eachDatabase(({ kind, bare }) => {
       ).toEqual(expect.arrayContaining(['periodic_task_wake_at', 'job_state', 'job_held']))
     })
 
-    it('syncing a declared set takes one statement, which finds its schedules by set and id', async () => {
+    it('syncing an unchanged declared set takes one statement, which finds its schedules by set and id', async () => {
       const sync = () => seen.store.declared.sync(setVersion('a set', ['s1', 's2']), () => setChanges({}))
       await sync()
       const statements = await sent(sync)

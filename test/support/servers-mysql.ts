@@ -83,7 +83,7 @@ export async function mysqlPlan(program: MysqlProgram): Promise<PrivateServerPla
   }
 }
 
-/** Plans for several servers. They get copies of the same data, because creating it takes longer than a start. */
+/** Plans for several servers. They get copies of the same data folder, because creating one takes longer than copying it. */
 export async function mysqlPlans(program: MysqlProgram, count: number): Promise<PrivateServerPlan[]> {
   const plans: PrivateServerPlan[] = []
   for (let index = 0; index < count; index += 1) plans.push(await mysqlPlan(program))

@@ -182,7 +182,7 @@ function settings(id: number): string[] {
   ]
 }
 
-/** A server of the pair, which is read-only after each start. */
+/** A server of the pair. It is read-only after each start. */
 export class ReplicaServer extends MysqlServer {
   #renewals = 0
 

@@ -460,7 +460,7 @@ describe('on SQLite', () => {
       ]
       expect(await starts.inputValue()).toBe('2026-07-01T10:00')
       await ends.fill('2027-03-28T02:30')
-      await page.getByText('The clock skips this time: it means 03:30 +02:00').waitFor()
+      await page.getByText('This time is skipped by a clock change; 03:30 +02:00 is used instead').waitFor()
       await page.getByRole('button', { name: 'Europe/Berlin' }).click()
       expect(await starts.inputValue()).toBe('2026-07-01T08:00')
       expect(await ends.inputValue()).toBe('2027-03-28T01:30')

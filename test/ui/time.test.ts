@@ -51,10 +51,26 @@ describe('a date field', () => {
 
 describe('a skipped or repeated time', () => {
   it.each([
-    ['Europe/Berlin', '2026-03-29T02:30', 'The clock skips this time: it means 03:30 +02:00'],
-    ['Australia/Lord_Howe', '2026-10-04T02:10', 'The clock skips this time: it means 02:40 +11:00'],
-    ['Europe/Berlin', '2026-10-25T02:30', 'The clock shows this time twice: it means the first, +02:00'],
-    ['Europe/London', '2026-10-25T01:30', 'The clock shows this time twice: it means the first, +01:00'],
+    [
+      'Europe/Berlin',
+      '2026-03-29T02:30',
+      'This time is skipped by a clock change; 03:30 +02:00 is used instead',
+    ],
+    [
+      'Australia/Lord_Howe',
+      '2026-10-04T02:10',
+      'This time is skipped by a clock change; 02:40 +11:00 is used instead',
+    ],
+    [
+      'Europe/Berlin',
+      '2026-10-25T02:30',
+      'This time is repeated by a clock change; the first one, +02:00, is used',
+    ],
+    [
+      'Europe/London',
+      '2026-10-25T01:30',
+      'This time is repeated by a clock change; the first one, +01:00, is used',
+    ],
     ['Europe/Berlin', '2026-10-25T03:30', null],
     ['Asia/Kathmandu', '2026-10-25T02:30', null],
   ])('in %s, the note for %s is: %s', (zone, typed, note) => {
@@ -65,7 +81,7 @@ describe('a skipped or repeated time', () => {
     const second = new Date('2026-10-25T01:30:00Z')
     const typed = typedAt(second, 'Europe/Berlin')
     expect(changeNote(second, typed, 'Europe/Berlin')).toBe(
-      'The clock shows this time twice: it means the second, +01:00',
+      'This time is repeated by a clock change; the second one, +01:00, is used',
     )
   })
 })

@@ -61,7 +61,7 @@ eachDatabase(({ fresh }) => {
   it('at most 20,000 active schedules are read; if there are more, `complete` is false', async () => {
     const database = await fresh()
     await using kalends = await Kalends.open(database.url, { retention: false })
-    // One of the first schedules is paused, so that no piece ends exactly at the 20,000th active schedule.
+    // One of the first schedules is paused, so that the 20,000th active schedule is not the last of the piece with which it is read.
     for (let from = 0; from < 20_001; from += 5000) {
       const rows = Array.from(
         { length: Math.min(5000, 20_001 - from) },

@@ -355,7 +355,7 @@ describe('a worker that is cut off from the database', () => {
   const never = () => new Promise<never>(() => {})
   const after = (ms: number) => new Promise<Heartbeat>((resolve) => setTimeout(() => resolve('written'), ms))
 
-  it('while a heartbeat hangs, gives up its jobs before others may evict it [R8]', async () => {
+  it('gives up its jobs before others may evict it, even while a heartbeat hangs [R8]', async () => {
     const { cutOff, id } = await beating((number) =>
       number === 1 ? Promise.resolve<Heartbeat>('written') : never(),
     )
@@ -396,7 +396,7 @@ describe('a worker that is cut off from the database', () => {
     expect(cutOff).toEqual([])
   })
 
-  it('after its process stalls, gives up its jobs only if the next heartbeat gets no response', () => {
+  it('gives up its jobs after a stall of its process only if the next heartbeat gets no response', () => {
     const cutOff = (answer: boolean) => {
       const onCutOff = vi.fn()
       const watch = new CutOff({ beatMs: BEAT_MS, monotonicNow: () => performance.now(), onCutOff })

@@ -39,7 +39,7 @@ async function taken({ fleet }: Ground, random: Random, isLent?: boolean): Promi
   }
 }
 
-/** The same fault for a database where one process can delay all others: it excuses everything. */
+/** The same fault, but it excuses everything, because one process can delay all others on such a database. */
 export function reachingAll(fault: Fault): Fault {
   return {
     ...fault,

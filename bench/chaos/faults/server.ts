@@ -11,7 +11,7 @@ import type { Admin } from '../targets/admin.ts'
 import { timed } from './held.ts'
 import { seenByWorkers, withSeen } from './mending.ts'
 
-/** The process of a private server, as faults control it. */
+/** The process of a private server, with the controls that faults need. */
 export interface ServerProcess {
   readonly pid: number | null
   kill(): Promise<void>

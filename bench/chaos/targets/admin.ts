@@ -72,7 +72,7 @@ export class Admin {
   }
 
   /**
-   * Opens a transaction, does `work` in it, and rolls it back.
+   * Opens a transaction, runs `work` in it, and rolls it back.
    *
    * @returns null if it was the victim of a deadlock or of another node's commit
    */

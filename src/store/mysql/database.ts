@@ -167,7 +167,7 @@ export class MysqlDatabase implements Database {
       }
       let result: Result
       try {
-        // A migration waits for locks for the server's default time.
+        // A migration waits for locks as long as the server does by default.
         await sql.run(waitForLocks('DEFAULT'))
         result = await work(sql)
       } catch (error) {

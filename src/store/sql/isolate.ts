@@ -41,7 +41,7 @@ export interface Writing<Item, Result> {
   /** Another way to write a row that is rejected even on its own. Default: none. */
   readonly alone?: (item: Item, error: unknown) => Promise<Result>
   /**
-   * Whether something was accepted. Rows that other workers have locked or already taken prove nothing. Default:
+   * Whether something was accepted. Rows that other workers have locked or already taken do not count. Default:
    * always.
    */
   readonly wrote?: (result: Result) => boolean

@@ -64,10 +64,11 @@ export function typedAt(at: Date, zone: string): string {
 /** A note if a clock change skips or repeats the typed time, else null. @param at  the instant that the text means */
 export function changeNote(at: Date, typed: string, zone: string): string | null {
   const { time, offset } = wall(at, zone)
-  if (typedAt(at, zone) !== typed) return `The clock skips this time: it means ${time.slice(0, 5)} ${offset}`
+  if (typedAt(at, zone) !== typed)
+    return `This time is skipped by a clock change; ${time.slice(0, 5)} ${offset} is used instead`
   const [first, second] = instantsOf(at.getTime() + offsetMs(at.getTime(), zone), zone)
   if (second === undefined) return null
-  return `The clock shows this time twice: it means the ${first === at.getTime() ? 'first' : 'second'}, ${offset}`
+  return `This time is repeated by a clock change; the ${first === at.getTime() ? 'first' : 'second'} one, ${offset}, is used`
 }
 
 function offsetMs(at: number, zone: string): number {

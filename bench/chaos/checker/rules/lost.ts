@@ -201,7 +201,7 @@ class Stretch {
     else if (course.next(piece.slot - 1) === piece.slot)
       this.#tell(
         'doubled',
-        `the next slot of '${timer}' is ${instantText(expected)}, and ${piece.count} slots from there extend beyond ${pieceText(piece)}`,
+        `${pieceText(piece)} includes slots that were already decided: the next undecided slot of '${timer}' is ${instantText(expected)}`,
         piece.slot,
       )
     else

@@ -29,7 +29,7 @@ export function stalled({ record }: Evidence): Violation[] {
     .map(({ worker, from, until, deadline }) => ({
       rule: 'stalled',
       schedule: `${ONLY}${worker}`,
-      text: `${worker} started no run for ${Math.round(until - from)} ms from ${new Date(from).toISOString()} (the harness's clock), although one was due every second; that is ${Math.round(until - deadline)} ms longer than the faults that affected it explain; faults in that time: ${faultsIn(record, from, until)}`,
+      text: `${worker} started no run for ${Math.round(until - from)} ms from ${new Date(from).toISOString()} (the harness's clock), although one was due every second; that is ${Math.round(until - deadline)} ms longer than the faults that affected it explain; faults during that time: ${faultsIn(record, from, until)}`,
     }))
 }
 
