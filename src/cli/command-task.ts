@@ -58,7 +58,7 @@ const schema = z
       stdin: z.string('must be a string').exactOptional(),
       /** The worker must run as root or as this user. */
       user: text
-        .regex(USER_NAME, "must be the name of a user: letters, digits, '_', '.' and '-'")
+        .regex(USER_NAME, "must be a valid user name: letters, digits, '_', '.' and '-'")
         .exactOptional(),
     },
     'must be an object whose fields are argv, shell, shellPath, env, cwd, stdin or user',

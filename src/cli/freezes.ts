@@ -6,6 +6,9 @@ import { onDatabase } from './session.ts'
 import { type Column, printRows } from './table.ts'
 import { instantOption, when } from './values.ts'
 
+/** A preview counts waiting jobs up to this number. */
+const MAX_COUNTED = 1000
+
 const COLUMNS: readonly Column<Freeze>[] = [
   { title: 'FREEZE', value: ({ id }) => id },
   { title: 'UNTIL', value: ({ until }) => when(until) },
@@ -42,7 +45,12 @@ export function freezeCommand(): AnyCommand {
       if (json === true) return printJson(preview)
       for (const { at, scheduleId } of preview.slots) print(`${when(at)}  ${harmlessText(scheduleId)}\n`)
       const more = preview.isComplete ? '' : ' or more'
-      const jobs = preview.jobs === null ? 'some waiting jobs' : counted(preview.jobs, 'waiting job')
+      const jobs =
+        preview.jobs === null
+          ? 'an unknown number of waiting jobs'
+          : preview.jobs >= MAX_COUNTED
+            ? `${MAX_COUNTED} or more waiting jobs`
+            : counted(preview.jobs, 'waiting job')
       return say(
         `${counted(preview.slots.length, 'slot')}${more} would be skipped, and ${jobs} would be held.`,
       )

@@ -64,7 +64,7 @@ function declaredCommand() {
     .option('--zone <zone>', "zone for timers in code that name none: an IANA name, or 'local'")
     .option(
       '--lease <span>',
-      'time after which other workers take over the jobs of a dead worker (default: 60s)',
+      'time within which other workers take over the jobs of a dead worker (default: 60s)',
     )
     .option('--poll-interval <span>', 'how often to check for changes by other processes (default: 1s)')
     .option(
@@ -81,7 +81,7 @@ function declaredCommand() {
     )
     .option(
       '--token-file <file>',
-      'the file with the API token; created if it is missing (default: the token in KALENDS_TOKEN)',
+      'the file with the API token; created if it is missing (default: the token in KALENDS_TOKEN, or else a file that Kalends chooses)',
     )
     .option(
       '--trusted-proxy <cidr>',

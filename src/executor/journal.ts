@@ -143,7 +143,14 @@ export class Journal {
         await this.#store.replaceLogs(jobId, replacements)
       } catch (error) {
         if (isA(error, StoreUnavailableError)) throw error
-        this.#drop(`the redaction of secrets in the log of the job '${jobId}'`, error)
+        this.#onDropped(
+          new Error(
+            `Secrets remain in the log of the job '${jobId}', because the database rejected their redaction`,
+            {
+              cause: error,
+            },
+          ),
+        )
       }
       if (this.#replaced.get(jobId) === replacements) this.#replaced.delete(jobId)
       this.#lineWriter.succeeded()

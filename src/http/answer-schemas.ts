@@ -155,7 +155,7 @@ export const Load = z.strictObject({
   from: instant,
   to: instant,
   hours: z.array(z.strictObject({ hour: instant, planned: z.int(), ended: z.partialRecord(state, z.int()) })),
-  schedules: z.int().describe('Active schedules that were counted'),
+  schedules: z.int().describe('The active, retrying and frozen schedules that were counted'),
   plannedIsExact: z.boolean(),
   endedIsComplete: z.boolean().describe('False if the first hours are missing'),
 })
@@ -174,7 +174,9 @@ export const Me = z.strictObject({
   scope: z.strictObject({ group: orNull(z.string()), submitter: orNull(z.string()) }),
   unsearchable: z
     .array(z.enum(['args', 'error', 'worker']))
-    .describe('The filters of jobs that you cannot use, because their values are partly hidden from you'),
+    .describe(
+      'The filters of jobs that you cannot use, because their values are hidden from you, at least in part',
+    ),
   zone: z.string().describe('Added to timers that name no zone'),
   now: instant,
 })

@@ -13,11 +13,12 @@ const PROBLEMS: Readonly<Record<string, string>> = {
   '403':
     'The role, the scope, the list of permitted tasks or the application does not allow the request, or a page on another site sent it',
   '404': 'The row does not exist, or belongs to another owner',
-  '409': 'The request conflicts with the current state: for example, a job has not finished',
+  '409':
+    'The request conflicts with the current state: for example, a job has not finished, or others changed the row at the same time',
   '413': 'The body is too large',
   '415': 'The body is not JSON',
   '422': 'A field is invalid',
-  '429': 'Too many sign-ins from this address have failed',
+  '429': 'A limit is reached, or too many sign-ins from this address have failed',
   '503': 'The database is unavailable',
 }
 

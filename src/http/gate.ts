@@ -52,7 +52,7 @@ export class Gate {
     if (this.#authorize !== null && connection !== null && !this.#proxies.trusts(connection)) {
       if (isForwarded(request.headers))
         this.#warnOnce(
-          'A request came through a proxy that is not in trustedProxies. Its forwarding headers are ignored, and all its clients count as one address. Name the proxy in trustedProxies of kalends/http, or with --trusted-proxy.',
+          'A request came through a proxy that is not in trustedProxies. Its forwarding headers are ignored, and all its clients count as one address. Add its address to trustedProxies of kalends/http, or pass it with --trusted-proxy.',
           { address },
         )
       if (
@@ -111,7 +111,7 @@ export class Gate {
       throw new Problem(
         403,
         'CLOSED',
-        "This API has no 'authorize' hook, so it refuses every request; see 'authorize' and 'open' of kalends/http",
+        "This API has no 'authorize' hook, so it refuses every request except health checks; see 'authorize' and 'open' of kalends/http",
       )
     }
     const signIn = async () => (await authorize(request, context)) ?? null

@@ -26,7 +26,7 @@ export const operations: readonly Operation[] = [
   ...scheduleOperations,
   ...jobOperations,
   operation('listFreezes', 'GET', FREEZES, 'read', {
-    summary: 'List the freezes in force',
+    summary: 'List the active freezes',
     unscoped: true,
     answers: { 200: { description: 'Freezes', schema: answers.Freezes } },
     run: async ({ kalends }) => ok({ items: await kalends.api.freezes.list() }),
@@ -163,7 +163,9 @@ export const operations: readonly Operation[] = [
   operation('listUpcoming', 'GET', '/api/v1/upcoming', 'read', {
     summary: 'List the runs between two instants, earliest first',
     query: queries.UpcomingQuery,
-    answers: { 200: { description: 'Run times of active schedules', schema: answers.Upcoming } },
+    answers: {
+      200: { description: 'Run times of active, retrying and frozen schedules', schema: answers.Upcoming },
+    },
     run: async ({ query, reach }) => {
       const { from = new Date() } = query
       const { to = new Date(from.getTime() + HOUR_MS) } = query
@@ -177,7 +179,12 @@ export const operations: readonly Operation[] = [
   }),
   operation('getMe', 'GET', '/api/v1/me', 'read', {
     summary: 'Get what you may do here',
-    answers: { 200: { description: 'The role, the scope and the zone of the server', schema: answers.Me } },
+    answers: {
+      200: {
+        description: 'The permissions of the caller, and the zone and the time of the server',
+        schema: answers.Me,
+      },
+    },
     run: async ({ access, kalends, redaction }) =>
       ok({
         role: access.role,

@@ -10,8 +10,8 @@ export interface MetricsRegistry {
 
 export interface HttpOptions {
   /**
-   * Returns the caller and its permissions, or null if the caller is unknown. Without this option, every request is
-   * rejected, unless `open` is set. The function must not read the body.
+   * Returns the caller and its permissions, or null if the caller is unknown. Without this option, every request
+   * except health checks is rejected, unless `open` is set. The function must not read the body.
    */
   readonly authorize?: Authorize | undefined
   /**

@@ -75,7 +75,7 @@ function isOwner({ scope }: Reader['access']): boolean {
   return scope !== undefined
 }
 
-/** Why a filter of jobs is rejected, if the values that it searches are partly hidden from the caller. */
+/** Why a filter of jobs is rejected, if values that it searches are hidden from the caller, at least in part. */
 const UNSEARCHABLE = {
   args: 'cannot be searched here, because parts of the args are hidden',
   error: 'callers with a scope cannot search errors, parts of which are hidden',

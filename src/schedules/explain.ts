@@ -154,8 +154,13 @@ function aboutLastRun({ schedule, open }: Evidence): string[] {
   // If the run is being retried, the line about its job already shows the error. If the timer is
   // invalid, `lastError` is the timer's error, which the line about the status shows.
   const isElsewhere = status === 'invalid' || open.some(({ error }) => error !== null)
+  // A reset, and a correction of an invalid timer, also remove the error.
   const outcome =
-    lastError === null ? ' and succeeded' : isElsewhere ? '' : ` and failed: ${reasonIn(lastError)}`
+    lastError === null
+      ? ' without a recorded error'
+      : isElsewhere
+        ? ''
+        : ` and failed: ${reasonIn(lastError)}`
   return [sentence(`Its last run ended at ${shown(lastFinishedAt, schedule)}${outcome}`)]
 }
 

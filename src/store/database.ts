@@ -89,7 +89,7 @@ export interface Database extends Sql {
 }
 
 /** The message of the ConflictError that every use after `close` throws. */
-export const CLOSED = 'This Kalends was stopped, so its connections are closed; open another one'
+export const CLOSED = 'This Kalends instance was stopped, so its connections are closed; open another one'
 
 export interface Databases extends Readonly<Record<Use, Database>> {
   readonly close: () => Promise<void>

@@ -102,7 +102,7 @@ function between(times: Elapses, from: Date, to: Date): Date[] {
 function named(times: readonly Date[], conjunction = 'and'): string {
   const shown = times.map((time) => clockText(time, times[0] ?? time))
   if (shown.length < 3) return `at ${shown.join(` ${conjunction} `)}`
-  if (shown.length >= MAX_COUNTED) return `at its many times, starting at ${shown[0]}`
+  if (shown.length >= MAX_COUNTED) return `at its many times from ${shown[0]} onwards`
   return `at its ${shown.length} times from ${shown[0]} to ${shown.at(-1)}`
 }
 

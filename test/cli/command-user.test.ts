@@ -28,7 +28,7 @@ test.each(HOSTILE)('args.user: %j is rejected', async (user) => {
   expect(result?.issues).toContainEqual(
     expect.objectContaining({
       path: ['user'],
-      message: expect.stringContaining('must be the name of a user'),
+      message: expect.stringContaining('must be a valid user name'),
     }),
   )
 })

@@ -57,29 +57,32 @@ test.each<[string, Middleware]>([
         throw new Error('wrapped', { cause: error })
       }),
   ],
-])('middleware that %s cannot prevent a snooze; the other sees a SnoozedError', async (_, middleware) => {
-  const seen: unknown[] = []
-  const watching: Middleware = (_job, run) =>
-    run().catch((error: unknown) => {
-      seen.push(error)
-      throw error
-    })
-  let calls = 0
-  await using app = await open(
-    (kalends) =>
-      kalends.handle(poll, ({ snooze }) => {
-        calls += 1
-        if (calls === 1) snooze('1h')
-      }),
-    { middleware: [middleware, watching] },
-  )
-  const id = await app.kalends.jobs.submit(poll)
-  await app.drain()
-  expect(await app.kalends.jobs.get(id)).toMatchObject({ state: 'waiting', attempt: 0, error: null })
-  expect(seen).toEqual([expect.any(SnoozedError)])
-  expect(seen).toMatchObject([{ code: 'KALENDS_SNOOZED', delay: 3_600_000 }])
-  expect(await app.waitFor(id)).toMatchObject({ state: 'success', attempt: 1 })
-})
+])(
+  'middleware that %s cannot prevent a snooze; the other middleware sees a SnoozedError',
+  async (_, middleware) => {
+    const seen: unknown[] = []
+    const watching: Middleware = (_job, run) =>
+      run().catch((error: unknown) => {
+        seen.push(error)
+        throw error
+      })
+    let calls = 0
+    await using app = await open(
+      (kalends) =>
+        kalends.handle(poll, ({ snooze }) => {
+          calls += 1
+          if (calls === 1) snooze('1h')
+        }),
+      { middleware: [middleware, watching] },
+    )
+    const id = await app.kalends.jobs.submit(poll)
+    await app.drain()
+    expect(await app.kalends.jobs.get(id)).toMatchObject({ state: 'waiting', attempt: 0, error: null })
+    expect(seen).toEqual([expect.any(SnoozedError)])
+    expect(seen).toMatchObject([{ code: 'KALENDS_SNOOZED', delay: 3_600_000 }])
+    expect(await app.waitFor(id)).toMatchObject({ state: 'success', attempt: 1 })
+  },
+)
 
 test('a handler that catches the SnoozedError and continues decides its own outcome', async () => {
   await using app = await open((kalends) =>

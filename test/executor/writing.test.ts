@@ -617,7 +617,7 @@ describe('messages whose secrets become known later', () => {
     await pass()
     expect(causes).toEqual([error])
     expect(dropped).toEqual([
-      "Dropped the redaction of secrets in the log of the job 'j', because the database rejected the write",
+      "Secrets remain in the log of the job 'j', because the database rejected their redaction",
     ])
     expect(journal.hasUnwritten('j')).toBe(false)
   })

@@ -119,7 +119,7 @@ eachDatabase((under) => {
       { idle: 'done', max_runs: 3, run_count: 4, error_count: 1, last_finished: '2026-01-05 10:00:00.000' },
       [
         /^It is done: it has succeeded 3 times, and max_runs is 3\. Reset it, or raise max_runs, to reactivate it\.$/,
-        /and succeeded\.$/,
+        /^Its last run ended at .* without a recorded error\.$/,
       ],
     ],
     [

@@ -238,6 +238,13 @@ describe('a warning reports the effect of a clock change [T8]', () => {
       'the timer does not elapse at 00:30 that day.',
     ],
     [
+      '*:*:0/10',
+      'Europe/Berlin',
+      'back',
+      'Sun 2026-10-25 from 03:00 to 02:00',
+      'the timer elapses at its many times from 02:00 onwards only the first time.',
+    ],
+    [
       '23:30',
       'Africa/Cairo',
       'back',

@@ -534,7 +534,17 @@ describe('on SQLite', () => {
     // The server rejects searches of values that are partly hidden.
     await page.goto(`${application.url}jobs`)
     await page.getByText('No jobs yet').waitFor()
-    expect(await page.getByLabel('Field to search').getByRole('option').allTextContents()).toEqual(['in id'])
+    const options = page.getByLabel('Field to search').getByRole('option')
+    await expect.poll(() => options.allTextContents()).toEqual(['in id'])
+    for (const [field, why] of [
+      ['args', 'parts of the args are hidden'],
+      ['error', 'callers with a scope cannot search errors'],
+    ]) {
+      await page.goto(`${application.url}jobs?state=failed&${field}=x`)
+      await page.getByText(String(why)).first().waitFor()
+      expect(await page.getByRole('searchbox').inputValue()).toBe('x')
+      expect(await page.getByRole('button', { name: 'Retry all failed jobs in this list' }).count()).toBe(0)
+    }
   })
 
   it.skipIf(under === undefined)('lists can be paged forward and back in both orders', async ({ skip }) => {

@@ -91,7 +91,7 @@ function readingsOf(unit: Unit, units: Units, options: TimerOptions): Reading[] 
         ...notes,
         boot.length === 0
           ? 'it has no time, so systemd does not start it'
-          : `it has only times relative to boot or to the timer's activation: ${boot.join(', ')}`,
+          : `it has only times relative to the start of the machine, of systemd or of the timer: ${boot.join(', ')}`,
       ].join('\n'),
     )
   const delay = accepted('RandomizedDelaySec', delayOf).at(-1) ?? 0
@@ -103,7 +103,7 @@ function readingsOf(unit: Unit, units: Units, options: TimerOptions): Reading[] 
   const summary = description === undefined ? null : summaryOf(expanded(description, unit, manager))
   if (times.length > 1)
     notes.push('each of its times becomes a schedule; runs of different schedules may overlap')
-  if (boot.length > 0) notes.push(`${boot.join(', ')}: nothing runs at boot or activation`)
+  if (boot.length > 0) notes.push(`${boot.join(', ')}: nothing runs at these times`)
   if (times.some(({ key }) => key === 'OnUnitActiveSec'))
     notes.push(
       'OnUnitActiveSec: the interval is counted from the creation of the schedule, not from the last start',

@@ -34,9 +34,14 @@ const LABELS: Readonly<Record<string, string>> = {
   finishedTo: 'ended before',
 }
 
-const isAllowed = (name: string) => session.value?.unsearchable.some((field) => field === name) !== true
 /** The fields for the search box, which searches only one of them at a time. */
-const searchedFields = () => (['id', 'error', 'args'] as const).filter(isAllowed)
+const SEARCHED = ['id', 'error', 'args'] as const
+
+/** A field that the address already contains is also offered: the server then explains why it cannot be searched. */
+const searchedFields = () =>
+  SEARCHED.filter(
+    (name) => name in query.value || !session.value?.unsearchable.some((field) => field === name),
+  )
 
 const columns: readonly Column<ListedJob>[] = [
   stateColumn,
@@ -73,7 +78,7 @@ const BULK: readonly BulkAction[] = [
 export function JobsPage() {
   const { state, by } = query.value
   const isGrouped = by === 'error'
-  const filter = filtersOf([...FILTERS.filter(isAllowed), ...searchedFields()])
+  const filter = filtersOf([...FILTERS, ...SEARCHED])
   const counts = useApi('/api/v1/counts/jobs', { query: filter }, ['jobs'])
   return (
     <>
@@ -114,7 +119,10 @@ function JobList({ state, filter }: JobListProps) {
 }
 
 function Filters() {
-  const [field, setField] = useState(searchedFields().find((name) => name in query.value) ?? 'id')
+  const [chosen, choose] = useState<string>(SEARCHED.find((name) => name in query.value) ?? 'id')
+  const fields = searchedFields()
+  // A link can add a field to the address while the page is open.
+  const field = fields.find((name) => name in query.value) ?? fields.find((name) => name === chosen) ?? 'id'
   return (
     <div class="row filters" role="search">
       <Search
@@ -125,15 +133,15 @@ function Filters() {
       <Select
         label="Field to search"
         value={field}
-        options={Object.fromEntries(searchedFields().map((name) => [name, `in ${name}`]))}
+        options={Object.fromEntries(fields.map((name) => [name, `in ${name}`]))}
         onChange={(value) => {
           setQuery({ [field]: undefined, [value]: query.value[field] })
-          setField(searchedFields().find((name) => name === value) ?? 'id')
+          choose(value)
         }}
       />
       <TaskFilter />
       <FilterChips
-        names={FILTERS.filter((name) => name !== 'task' && isAllowed(name))}
+        names={FILTERS.filter((name) => name !== 'task')}
         labelOf={(name) => LABELS[name] ?? name}
         textOf={(value, name) => (name.startsWith('finished') ? boundText(value) : value)}
       />

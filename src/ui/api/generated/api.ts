@@ -357,7 +357,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the freezes in force */
+        /** List the active freezes */
         get: operations["listFreezes"];
         put?: never;
         /**
@@ -1455,7 +1455,7 @@ export interface components {
                     [key: string]: number;
                 };
             }[];
-            /** @description Active schedules that were counted */
+            /** @description The active, retrying and frozen schedules that were counted */
             schedules: number;
             plannedIsExact: boolean;
             /** @description False if the first hours are missing */
@@ -1496,7 +1496,7 @@ export interface components {
                 group: string | null;
                 submitter: string | null;
             };
-            /** @description The filters of jobs that you cannot use, because their values are partly hidden from you */
+            /** @description The filters of jobs that you cannot use, because their values are hidden from you, at least in part */
             unsearchable: ("args" | "error" | "worker")[];
             /** @description Added to timers that name no zone */
             zone: string;
@@ -1734,7 +1734,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Too many sign-ins from this address have failed */
+            /** @description A limit is reached, or too many sign-ins from this address have failed */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -1812,7 +1812,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The request conflicts with the current state: for example, a job has not finished */
+            /** @description The request conflicts with the current state: for example, a job has not finished, or others changed the row at the same time */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -1848,7 +1848,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Too many sign-ins from this address have failed */
+            /** @description A limit is reached, or too many sign-ins from this address have failed */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -1915,7 +1915,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The request conflicts with the current state: for example, a job has not finished */
+            /** @description The request conflicts with the current state: for example, a job has not finished, or others changed the row at the same time */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -1951,7 +1951,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Too many sign-ins from this address have failed */
+            /** @description A limit is reached, or too many sign-ins from this address have failed */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -2037,7 +2037,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Too many sign-ins from this address have failed */
+            /** @description A limit is reached, or too many sign-ins from this address have failed */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -2127,7 +2127,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The request conflicts with the current state: for example, a job has not finished */
+            /** @description The request conflicts with the current state: for example, a job has not finished, or others changed the row at the same time */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -2163,7 +2163,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Too many sign-ins from this address have failed */
+            /** @description A limit is reached, or too many sign-ins from this address have failed */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -2238,7 +2238,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The request conflicts with the current state: for example, a job has not finished */
+            /** @description The request conflicts with the current state: for example, a job has not finished, or others changed the row at the same time */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -2256,7 +2256,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Too many sign-ins from this address have failed */
+            /** @description A limit is reached, or too many sign-ins from this address have failed */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -2337,7 +2337,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The request conflicts with the current state: for example, a job has not finished */
+            /** @description The request conflicts with the current state: for example, a job has not finished, or others changed the row at the same time */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -2373,7 +2373,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Too many sign-ins from this address have failed */
+            /** @description A limit is reached, or too many sign-ins from this address have failed */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -2454,7 +2454,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The request conflicts with the current state: for example, a job has not finished */
+            /** @description The request conflicts with the current state: for example, a job has not finished, or others changed the row at the same time */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -2490,7 +2490,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Too many sign-ins from this address have failed */
+            /** @description A limit is reached, or too many sign-ins from this address have failed */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -2567,7 +2567,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The request conflicts with the current state: for example, a job has not finished */
+            /** @description The request conflicts with the current state: for example, a job has not finished, or others changed the row at the same time */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -2585,7 +2585,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Too many sign-ins from this address have failed */
+            /** @description A limit is reached, or too many sign-ins from this address have failed */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -2662,7 +2662,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The request conflicts with the current state: for example, a job has not finished */
+            /** @description The request conflicts with the current state: for example, a job has not finished, or others changed the row at the same time */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -2680,7 +2680,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Too many sign-ins from this address have failed */
+            /** @description A limit is reached, or too many sign-ins from this address have failed */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -2761,7 +2761,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The request conflicts with the current state: for example, a job has not finished */
+            /** @description The request conflicts with the current state: for example, a job has not finished, or others changed the row at the same time */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -2797,7 +2797,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Too many sign-ins from this address have failed */
+            /** @description A limit is reached, or too many sign-ins from this address have failed */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -2886,7 +2886,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Too many sign-ins from this address have failed */
+            /** @description A limit is reached, or too many sign-ins from this address have failed */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -2975,7 +2975,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Too many sign-ins from this address have failed */
+            /** @description A limit is reached, or too many sign-ins from this address have failed */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -3063,7 +3063,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Too many sign-ins from this address have failed */
+            /** @description A limit is reached, or too many sign-ins from this address have failed */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -3157,7 +3157,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Too many sign-ins from this address have failed */
+            /** @description A limit is reached, or too many sign-ins from this address have failed */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -3235,7 +3235,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The request conflicts with the current state: for example, a job has not finished */
+            /** @description The request conflicts with the current state: for example, a job has not finished, or others changed the row at the same time */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -3271,7 +3271,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Too many sign-ins from this address have failed */
+            /** @description A limit is reached, or too many sign-ins from this address have failed */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -3357,7 +3357,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Too many sign-ins from this address have failed */
+            /** @description A limit is reached, or too many sign-ins from this address have failed */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -3443,7 +3443,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Too many sign-ins from this address have failed */
+            /** @description A limit is reached, or too many sign-ins from this address have failed */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -3532,7 +3532,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Too many sign-ins from this address have failed */
+            /** @description A limit is reached, or too many sign-ins from this address have failed */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -3609,7 +3609,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The request conflicts with the current state: for example, a job has not finished */
+            /** @description The request conflicts with the current state: for example, a job has not finished, or others changed the row at the same time */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -3627,7 +3627,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Too many sign-ins from this address have failed */
+            /** @description A limit is reached, or too many sign-ins from this address have failed */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -3696,7 +3696,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The request conflicts with the current state: for example, a job has not finished */
+            /** @description The request conflicts with the current state: for example, a job has not finished, or others changed the row at the same time */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -3732,7 +3732,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Too many sign-ins from this address have failed */
+            /** @description A limit is reached, or too many sign-ins from this address have failed */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -3809,7 +3809,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The request conflicts with the current state: for example, a job has not finished */
+            /** @description The request conflicts with the current state: for example, a job has not finished, or others changed the row at the same time */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -3827,7 +3827,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Too many sign-ins from this address have failed */
+            /** @description A limit is reached, or too many sign-ins from this address have failed */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -3896,7 +3896,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The request conflicts with the current state: for example, a job has not finished */
+            /** @description The request conflicts with the current state: for example, a job has not finished, or others changed the row at the same time */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -3932,7 +3932,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Too many sign-ins from this address have failed */
+            /** @description A limit is reached, or too many sign-ins from this address have failed */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -4006,7 +4006,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Too many sign-ins from this address have failed */
+            /** @description A limit is reached, or too many sign-ins from this address have failed */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -4075,7 +4075,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The request conflicts with the current state: for example, a job has not finished */
+            /** @description The request conflicts with the current state: for example, a job has not finished, or others changed the row at the same time */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -4111,7 +4111,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Too many sign-ins from this address have failed */
+            /** @description A limit is reached, or too many sign-ins from this address have failed */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -4180,7 +4180,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The request conflicts with the current state: for example, a job has not finished */
+            /** @description The request conflicts with the current state: for example, a job has not finished, or others changed the row at the same time */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -4216,7 +4216,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Too many sign-ins from this address have failed */
+            /** @description A limit is reached, or too many sign-ins from this address have failed */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -4292,7 +4292,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The request conflicts with the current state: for example, a job has not finished */
+            /** @description The request conflicts with the current state: for example, a job has not finished, or others changed the row at the same time */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -4310,7 +4310,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Too many sign-ins from this address have failed */
+            /** @description A limit is reached, or too many sign-ins from this address have failed */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -4392,7 +4392,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Too many sign-ins from this address have failed */
+            /** @description A limit is reached, or too many sign-ins from this address have failed */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -4483,7 +4483,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Too many sign-ins from this address have failed */
+            /** @description A limit is reached, or too many sign-ins from this address have failed */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -4573,7 +4573,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Too many sign-ins from this address have failed */
+            /** @description A limit is reached, or too many sign-ins from this address have failed */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -4647,7 +4647,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Too many sign-ins from this address have failed */
+            /** @description A limit is reached, or too many sign-ins from this address have failed */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -4721,7 +4721,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Too many sign-ins from this address have failed */
+            /** @description A limit is reached, or too many sign-ins from this address have failed */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -4795,7 +4795,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Too many sign-ins from this address have failed */
+            /** @description A limit is reached, or too many sign-ins from this address have failed */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -4878,7 +4878,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Too many sign-ins from this address have failed */
+            /** @description A limit is reached, or too many sign-ins from this address have failed */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -4960,7 +4960,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Too many sign-ins from this address have failed */
+            /** @description A limit is reached, or too many sign-ins from this address have failed */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -4998,7 +4998,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Run times of active schedules */
+            /** @description Run times of active, retrying and frozen schedules */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5043,7 +5043,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Too many sign-ins from this address have failed */
+            /** @description A limit is reached, or too many sign-ins from this address have failed */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -5072,7 +5072,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The role, the scope and the zone of the server */
+            /** @description The permissions of the caller, and the zone and the time of the server */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5117,7 +5117,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Too many sign-ins from this address have failed */
+            /** @description A limit is reached, or too many sign-ins from this address have failed */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -5265,7 +5265,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Too many sign-ins from this address have failed */
+            /** @description A limit is reached, or too many sign-ins from this address have failed */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -5408,7 +5408,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Too many sign-ins from this address have failed */
+            /** @description A limit is reached, or too many sign-ins from this address have failed */
             429: {
                 headers: {
                     [name: string]: unknown;
