@@ -40,7 +40,7 @@ export class Fitting {
     return this.#rows
   }
 
-  /** Ignores fewer rows than estimated if they were quick, because they say little about many rows. */
+  /** A quick read of fewer rows than estimated is ignored, because it says little about the time for many rows. */
   took(rows: number, ms: number): void {
     if (rows < this.#rows && ms <= this.#options.ms) return
     const fitting = Math.max(1, (rows * this.#options.ms) / Math.max(1, ms))

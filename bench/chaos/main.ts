@@ -43,7 +43,7 @@ const program = new Command('chaos')
   .argument('[database]', `${TARGETS.join(', ')}: private servers`)
   .option(
     '--url <url>',
-    'your own server or file: mysql://user@host/name or sqlite:./file.db; the run creates a new database there',
+    'your own server or file: mysql://user@host/name or sqlite:./file.db; the run uses a new database next to it',
   )
   .option('--minutes <number>', 'length of the run', number(0.2, 24 * 60), 3)
   .option(

@@ -54,7 +54,7 @@ function optionOf(name: OptionName): Option {
   return option
 }
 
-/** @param clears  whether `none` clears a setting; otherwise it is a normal value */
+/** @param clears  whether `none` clears a setting; if not, `none` is a normal value */
 export async function givenSettings(
   flags: SettingFlags,
   names: readonly OptionName[],

@@ -208,7 +208,7 @@ function retryingSchedules({ schedules }: DoctorInput): Finding[] {
     .flatMap(({ retryAt, ...schedule }) => (retryAt === null ? [] : [{ ...schedule, retryAt }]))
     .toSorted((a, b) => a.retryAt.getTime() - b.retryAt.getTime())
   return findings('retrying-schedule', retrying, (first) => ({
-    problem: `the last attempt of ${counted(retrying.length, 'schedule', 'schedules')} failed; '${first.id}' is ${retryText(first, toText(first.retryAt))}: ${firstLine(first.lastError ?? 'no error was recorded')}`,
+    problem: `${counted(retrying.length, 'schedule is', 'schedules are')} waiting for a retry after a failed attempt; '${first.id}' is ${retryText(first, toText(first.retryAt))}: ${firstLine(first.lastError ?? 'no error was recorded')}`,
     fix: `nothing to do if the cause is temporary; otherwise: \`kalends schedules explain ${quoted(first.id)}\``,
   }))
 }

@@ -178,7 +178,7 @@ interface Step {
  * come from a tenant, and `replaceAll` is quadratic for strings such as `aaaa…`.
  */
 export class Secrets {
-  /** Secrets to add to the trie once there is text to search; most jobs have no text. Null if unknown or too many. */
+  /** Secrets to add to the trie once there is text to search; most jobs have no text. Null if they are unknown or too many. */
   #waiting: string[] | null
   readonly #start: Step = { next: new Map(), isEnd: false }
   /** The number of characters in the trie; a common prefix counts once. */

@@ -113,7 +113,7 @@ function methodOf(value: unknown, name: string): ((...given: unknown[]) => unkno
   return typeof method === 'function' ? (...given): unknown => Reflect.apply(method, value, given) : null
 }
 
-/** @throws InvalidInputError when the result is not a list of rows, for example from a function that returns nothing */
+/** @throws InvalidInputError when the result is not a list of rows, for example because the function returned nothing */
 function rowsIn(result: unknown): readonly unknown[] {
   if (!Array.isArray(result)) {
     if (typeof result === 'object' && result !== null && 'rows' in result) return rowsIn(result.rows)

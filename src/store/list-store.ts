@@ -174,7 +174,7 @@ export interface ListStore {
     conditions: ScheduleConditions,
     bounds?: ListBounds,
   ): Promise<{ readonly groups: TimerGroup[]; readonly complete: boolean }>
-  /** Whether any of the oldest jobs of this task has ever been claimed. */
+  /** Whether any of the 100 oldest jobs of this task has an attempt that counts; a released or snoozed one does not. */
   hasRun(task: string): Promise<boolean>
   /**
    * Schedules that still have runs to come, in batches. Without conditions, schedules whose next run is at `until` or

@@ -20,7 +20,7 @@ function scene(store: Partial<ExecutingStore>) {
   return { executor, ran, errors, problems }
 }
 
-it('an unstartable job is released, and the jobs behind it in its batch run [L50]', async () => {
+it('an unstartable job is released, and the jobs behind it in the same batch still run [L50]', async () => {
   const others = lookalikes('noop').map((name, index) => ({ ...claimed(`other${index}`), task: name }))
   const good = ['a', 'b', 'c'].map((id) => claimed(id))
   const endings = new Map<string, UnsettledAttempt['end']['kind']>()

@@ -96,7 +96,7 @@ eachDatabase((under) => {
     }
   })
 
-  it('an owner with the longest name can submit jobs with generated and chosen ids [V9]', async () => {
+  it('an owner with a name of the maximum length can submit jobs with generated and chosen ids [V9]', async () => {
     const { kalends, database } = await apiScene(under)
     for (const owner of [
       { group: LONGEST, submitter: LONGEST },

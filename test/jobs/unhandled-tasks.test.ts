@@ -1,5 +1,5 @@
 /** Warnings about tasks that no worker has ever handled. */
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import { type Logger, task } from '../../src/index.ts'
 import { UnhandledTasks } from '../../src/jobs/unhandled-tasks.ts'
 import { apiScene } from '../http/scene.ts'
@@ -67,6 +67,8 @@ it('a database error causes no warning, and the next submission repeats the chec
 })
 
 it('a handled task is looked up once, and an unhandled task at most once a minute', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] })
+  onTestFinished(() => void vi.useRealTimers())
   let lookups = 0
   const tasks = new UnhandledTasks(new Map([['own', null]]), silent)
   const worker = { id: 'w', name: 'w', host: 'h', pid: 1, tasks: ['mail'], sets: {} }
@@ -83,7 +85,14 @@ it('a handled task is looked up once, and an unhandled task at most once a minut
     },
   }
   const names = ['own', 'own', 'mail', 'mail', 'mial', 'mial', 'mial']
-  await Promise.all(names.map((name) => tasks.find(name, stores)))
+  const findAll = () => Promise.all(names.map((name) => tasks.find(name, stores)))
+  await findAll()
   expect(lookups).toBe(2)
   expect(await tasks.find('mial', stores)).toEqual({ nearest: 'mail' })
+  vi.advanceTimersByTime(59_999)
+  await findAll()
+  expect(lookups).toBe(2)
+  vi.advanceTimersByTime(1)
+  await findAll()
+  expect(lookups).toBe(3)
 })

@@ -180,7 +180,7 @@ describe('a problem is found:', () => {
           schedule({ retryAt: ago(-1000), retry: 2, retryLimit: 3, lastError: 'Error: boo\n at' }),
         ],
       },
-      /of 2 schedules failed; 's' is retrying, 2 of 3, next at \S+ \S+: Error: boo$/,
+      /^2 schedules are waiting for a retry after a failed attempt; 's' is retrying, 2 of 3, next at \S+ \S+: Error: boo$/,
       /kalends schedules explain s/,
     ],
     [

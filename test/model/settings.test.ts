@@ -101,7 +101,7 @@ describe('the value of a setting', () => {
     ['group', 'acme', 'acme'],
     // None.
     ['group', '', ''],
-  ] as const)('the value of %s: %j is stored as %j', (name, value, stored) => {
+  ] as const)('%s: %j is stored as %j', (name, value, stored) => {
     expect(checkedSetting(name, value)).toEqual(stored)
   })
 
@@ -116,7 +116,7 @@ describe('the value of a setting', () => {
     ['summary', 5, 'got 5'],
     ['group', ' acme', '1 to 254 characters'],
     ['group', 'a\u200b', 'U+200B'],
-  ] as const)('the value of %s: %j is rejected, and the error names the setting', (name, value, why) => {
+  ] as const)('%s: %j is rejected, and the error names the setting', (name, value, why) => {
     expect(() => checkedSetting(name, value)).toThrow(
       expect.objectContaining({ field: name, message: expect.stringContaining(why) }),
     )

@@ -130,7 +130,7 @@ describe('rejected rows', () => {
       tries.length = 0
       const writing = outcome(of, rows, write)
       await expect(writing).rejects.toThrow(
-        `The database rejected all ${tried} rows that were tried, of 300; all will be retried: CHECK`,
+        `The database rejected all ${tried} rows that were tried; all 300 rows of the batch will be retried: CHECK`,
       )
       await expect(writing).rejects.toMatchObject({
         name: 'AllRefusedError',

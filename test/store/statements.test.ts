@@ -136,7 +136,7 @@ eachDatabase(({ kind, bare }) => {
     return Number(rows[0]?.['n'])
   }
 
-  /** Counts locked index entries and rows, without innodb_trx, whose counts can be a tenth of a second out of date. */
+  /** Counts locked index entries and rows. innodb_trx is not used: its counts can be a tenth of a second out of date. */
   const locksOnMariadb = async (): Promise<number> => {
     const [rows] = await connection().query<RowDataPacket[]>('SHOW ENGINE INNODB STATUS')
     const [ids] = await connection().query<RowDataPacket[]>('SELECT CONNECTION_ID() AS id')

@@ -288,12 +288,14 @@ describe('a warning reports the effect of a clock change [T8]', () => {
       'Sat 2026-03-28 02:30:00 +01:00',
       'Mon 2026-03-30 02:30:00 +02:00',
     ])
+    expect(spring.warnings[0]).toMatch(/Sun 2026-03-29 .*: the timer does not elapse at 02:30 that day\.$/)
     const autumn = valid('cron 30 2 * * *', { zone, after: new Date('2026-10-24T12:00Z'), limit: 3 })
     expect(autumn.elapses.map(({ local }) => local)).toEqual([
       'Sun 2026-10-25 02:30:00 +02:00',
       'Sun 2026-10-25 02:30:00 +01:00',
       'Mon 2026-10-26 02:30:00 +01:00',
     ])
+    expect(autumn.warnings[0]).toMatch(/Sun 2026-10-25 .*: the timer elapses at 02:30 both times\.$/)
   })
 })
 

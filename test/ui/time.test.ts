@@ -64,12 +64,12 @@ describe('a skipped or repeated time', () => {
     [
       'Europe/Berlin',
       '2026-10-25T02:30',
-      'This time is repeated by a clock change; the first one, +02:00, is used',
+      'This time occurs twice because of a clock change; the first one, +02:00, is used',
     ],
     [
       'Europe/London',
       '2026-10-25T01:30',
-      'This time is repeated by a clock change; the first one, +01:00, is used',
+      'This time occurs twice because of a clock change; the first one, +01:00, is used',
     ],
     ['Europe/Berlin', '2026-10-25T03:30', null],
     ['Asia/Kathmandu', '2026-10-25T02:30', null],
@@ -81,7 +81,7 @@ describe('a skipped or repeated time', () => {
     const second = new Date('2026-10-25T01:30:00Z')
     const typed = typedAt(second, 'Europe/Berlin')
     expect(changeNote(second, typed, 'Europe/Berlin')).toBe(
-      'This time is repeated by a clock change; the second one, +01:00, is used',
+      'This time occurs twice because of a clock change; the second one, +01:00, is used',
     )
   })
 })

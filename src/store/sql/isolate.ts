@@ -261,10 +261,11 @@ export class Isolation {
     if (others.length > 0) return
     this.#mostTried = mostTried * MORE
     this.#doubtUntil = now() + DOUBT_MS
-    const tried = `${String(refused.length)} rows that were tried, of ${String(of)}`
-    throw new AllRefusedError(`The database rejected all ${tried}; all will be retried: ${reason}`, {
-      cause: refused[0]?.error,
-    })
+    const tried = `all ${String(refused.length)} rows that were tried`
+    throw new AllRefusedError(
+      `The database rejected ${tried}; all ${String(of)} rows of the batch will be retried: ${reason}`,
+      { cause: refused[0]?.error },
+    )
   }
 }
 

@@ -68,7 +68,7 @@ export function changeNote(at: Date, typed: string, zone: string): string | null
     return `This time is skipped by a clock change; ${time.slice(0, 5)} ${offset} is used instead`
   const [first, second] = instantsOf(at.getTime() + offsetMs(at.getTime(), zone), zone)
   if (second === undefined) return null
-  return `This time is repeated by a clock change; the ${first === at.getTime() ? 'first' : 'second'} one, ${offset}, is used`
+  return `This time occurs twice because of a clock change; the ${first === at.getTime() ? 'first' : 'second'} one, ${offset}, is used`
 }
 
 function offsetMs(at: number, zone: string): number {

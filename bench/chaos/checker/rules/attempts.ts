@@ -18,7 +18,7 @@ export function attempts({ record, jobs, jobEdits, runs }: Evidence): Violation[
     const started = (runs.get(job.id) ?? []).filter(({ event }) => event === 'start').length - inJob
     const isPossible = new Set(claims).size === claims.length && claims.every((claim) => claim <= most)
     if (isPossible && claims.length >= Math.min(started, most)) return []
-    const text = `attempts are stored for the claims [${claims.join()}] of ${most}; ${started} started: ${jobText(job)}`
+    const text = `of ${most} claims, attempts are stored for [${claims.join()}]; ${started} attempts started: ${jobText(job)}`
     return [{ rule: 'attempt', schedule: job.schedule, text }]
   })
 }

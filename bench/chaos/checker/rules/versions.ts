@@ -11,7 +11,7 @@ const timersOf = (id: string): readonly string[] => [
   ),
 ]
 
-/** Whether the versions differ in this schedule. If all declare it with the same timer, no slot may be missing. */
+/** Whether the versions differ in this schedule. If all versions declare it with the same timer, missing slots are violations. */
 export function isOfTwoVersions(id: string): boolean {
   const declaring = Object.values(fleetDeclarations).filter((declared) =>
     declared.some((one) => one.id === id),

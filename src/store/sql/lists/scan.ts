@@ -30,8 +30,8 @@ export interface Range {
   /** Conditions that no index serves: ` AND …`. */
   readonly filter: Condition
   /**
-   * The order: the key, or an instant and the key, or an instant alone if it is unique, because MariaDB does not use a
-   * unique index if the order also includes the key. Rows without an instant come last.
+   * The order: the key; an instant and the key; or, if the instant is unique, the instant alone, because MariaDB does
+   * not use a unique index if the order also includes the key. Rows without an instant come last.
    */
   readonly order: readonly string[]
   readonly direction: 'ASC' | 'DESC'
@@ -73,7 +73,8 @@ export async function* scan<Row>(
   let last = after
   for (const part of partsOf(range, after)) {
     for (let isEnd = false; !isEnd; ) {
-      // Read at least one row: even if the rows with an instant used up the bound, those without one are still to come.
+      // Read at least one row: even if the rows with an instant have reached the limit of the search, the rows without
+      // an instant follow.
       const limit = Math.max(1, Math.min(size.rows(), searchWithin - scanned))
       const started = performance.now()
       const { text, params } = sliceOf(context, part, last, limit, options)
