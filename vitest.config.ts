@@ -1,4 +1,8 @@
 import { execFileSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { isBuiltin } from 'node:module'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
 import { configDefaults, defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
@@ -15,7 +19,7 @@ const isMatrix = process.env['KALENDS_TEST_SUITE'] === 'matrix'
 
 const changedByNode = [
   'test/{calendar,timer,testing}/**/*.test.ts',
-  'test/store/{batch,executing,jobs,migrate,scheduling,schedules,settling,sqlite-durability}.test.ts',
+  'test/store/{batch,executing,jobs,migrate,scheduling,schedules,settling,sqlite-connection}.test.ts',
   'test/http/{compression,events,mounting,schedules,security}.test.ts',
   'test/cli/cli.test.ts',
 ]
@@ -75,8 +79,28 @@ const project = (
   },
 })
 
+/** Where .ci/better-sqlite3 installs the driver. */
+const betterSqlite = join(
+  process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'),
+  `kalends/better-sqlite3-${process.versions.modules}/node_modules/better-sqlite3`,
+)
+const isSqliteTested = (process.env['KALENDS_TEST_DATABASES'] ?? 'sqlite').includes('sqlite')
+/** The conformance suite on SQLite with the drivers that this machine has, besides libsql. */
+const otherDrivers = [
+  ...(existsSync(betterSqlite) ? ['better-sqlite3'] : []),
+  ...(isBuiltin('node:sqlite') ? ['node:sqlite'] : []),
+].map((driver) =>
+  project(
+    `conformance with ${driver}`,
+    'sqlite',
+    { include: isSqliteTested ? conformance : [], exclude: onlyFull },
+    { env: { KALENDS_TEST_SQLITE_DRIVER: driver }, alias: { 'better-sqlite3': betterSqlite } },
+  ),
+)
+
 const contract = [
   project('conformance', 'all', { include: conformance, exclude: onlyFull }),
+  ...otherDrivers,
   project('above', isFull ? 'all' : 'sqlite', {
     include: ['test/**/*.test.ts'],
     exclude: [...conformance, ...onlyFull],
@@ -102,7 +126,7 @@ export default defineConfig({
     globalSetup: ['test/support/global-setup.ts'],
     sequence: { sequencer: LongestFirst },
     projects: isMatrix
-      ? [project('matrix', 'sqlite', { include: changedByNode })]
+      ? [project('matrix', 'sqlite', { include: changedByNode }), ...otherDrivers]
       : isFull
         ? [...contract, ...full]
         : contract,

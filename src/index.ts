@@ -114,8 +114,8 @@ export type { Transaction, TransactionOption } from './store/job-store.ts'
 export type {
   DatabaseTarget,
   MysqlPool,
-  SqliteClient,
   SqliteConnection,
+  SqliteDriver,
 } from './store/database.ts'
 export type { MigrateOptions } from './store/open.ts'
 export type { PutResult } from './store/schedule-store.ts'

@@ -32,6 +32,7 @@ import {
   type MigrateOptions,
   openStores,
   openToInspect,
+  PLACE,
 } from './store/open.ts'
 import type { Stores } from './store/store.ts'
 import type { Views } from './views/views.ts'
@@ -113,7 +114,7 @@ export class Kalends {
    * Opens the database and, by default, migrates the tables to this version.
    *
    * @param target  `mysql://user@host/database`, `sqlite:./file.db`, `sqlite::memory:`, a mysql2 pool, a
-   *   connection of better-sqlite3 or libsql, or a drizzle database on one of these; see `DatabaseTarget`
+   *   connection of better-sqlite3, libsql or node:sqlite, or a drizzle database on one of these; see `DatabaseTarget`
    * @throws InvalidInputError naming the option
    * @throws StoreUnavailableError when the database cannot be reached
    * @throws SchemaError when this version cannot use the tables, or the application has a table with one of their names
@@ -124,7 +125,12 @@ export class Kalends {
     const definitions = new Definitions(retention, checked.externalQueue)
     // If a connection is lost without notice, a loop abandons it after the length of a lease; by then,
     // the worker's marks have expired.
-    const stores = await openStores(target, { ...options, longestUseMs: checked.leaseMs })
+    const stores = await openStores(target, {
+      ...options,
+      longestUseMs: checked.leaseMs,
+      onWarning: ({ code, problem, fix }) =>
+        checked.logger.warn({ code }, `The connection to the database is in danger: ${problem}; ${fix}`),
+    })
     return new Kalends(stores, checked, definitions)
   }
 
@@ -147,7 +153,7 @@ export class Kalends {
    */
   static migrationStatements(
     target: DatabaseTarget,
-    options: Pick<MigrateOptions, 'tablePrefix' | 'schema'> = {},
+    options: Pick<MigrateOptions, 'tablePrefix' | 'schema' | 'driver'> = {},
   ): Promise<string[]> {
     return printMigrations(target, options)
   }
@@ -161,9 +167,9 @@ export class Kalends {
    */
   static async doctor(
     target: DatabaseTarget,
-    options: Pick<KalendsOptions, 'tablePrefix' | 'schema' | 'lease'> = {},
+    options: Pick<KalendsOptions, 'tablePrefix' | 'schema' | 'driver' | 'lease'> = {},
   ): Promise<Finding[]> {
-    checkKeys(options, ['tablePrefix', 'schema', 'lease'])
+    checkKeys(options, [...PLACE, 'lease'])
     const { leaseMs } = checkedOptions(options)
     const store = await openToInspect(target, options)
     try {

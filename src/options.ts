@@ -133,6 +133,7 @@ export const OPEN_OPTIONS = namesOf<KalendsOptions>({
   schema: true,
   migrate: true,
   connections: true,
+  driver: true,
   clock: true,
   worker: true,
   zone: true,

@@ -7,7 +7,7 @@ import { UnhandledTasks } from './jobs/unhandled-tasks.ts'
 import { checkKeys, namesOf } from './keys.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import { type Authority, checkedLimits, checkedTasks, FULL_AUTHORITY } from './model/authority.ts'
-import type { Finding } from './model/diagnosis.ts'
+import { type Finding, findings } from './model/diagnosis.ts'
 import { doctorFindings } from './model/doctor.ts'
 import { ANY_OWNER, prefixOf } from './model/owner.ts'
 import { schemaFindings } from './model/schema-drift.ts'
@@ -83,10 +83,17 @@ export function accesses({ events, lifecycle, definitions, ...options }: AccessC
   }
 }
 
-export async function diagnosed({ inspection }: Store, leaseMs: number): Promise<Finding[]> {
+export async function diagnosed(
+  { inspection, warnings }: Pick<Store, 'inspection' | 'warnings'>,
+  leaseMs: number,
+): Promise<Finding[]> {
+  const dangers = warnings().flatMap(({ code, ...advice }) =>
+    findings(code, [{ id: 'process' }], () => advice),
+  )
   const drift = schemaFindings(await inspection.schemaDrift())
   // The other checks may be unable to read tables that are missing or have an unexpected structure.
-  return drift.length > 0 ? drift : doctorFindings(await inspection.inspect(), leaseMs)
+  const others = drift.length > 0 ? drift : doctorFindings(await inspection.inspect(), leaseMs)
+  return [...dangers, ...others]
 }
 
 /** @throws InvalidInputError when the scope would cover every owner, or is granted a built-in task */

@@ -1,4 +1,4 @@
-// The bundle contains everything except the SQLite driver, which is a native addon. The package `kalends` is removed
+// The bundle contains everything except the SQLite drivers, which are native addons. The package `kalends` is removed
 // at the end, to prove that the bundle does not need it.
 import { build } from 'esbuild'
 import { rm } from 'node:fs/promises'
@@ -8,7 +8,7 @@ const common = {
   bundle: true,
   platform: 'node',
   target: 'node20',
-  external: ['libsql'],
+  external: ['better-sqlite3', 'libsql'],
 }
 await build({ ...common, format: 'cjs', outfile: 'bundle/bundled.cjs' })
 await build({

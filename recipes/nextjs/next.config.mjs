@@ -1,2 +1,2 @@
-/** libsql is a native addon, so it is not bundled. */
-export default { output: 'standalone', serverExternalPackages: ['libsql'] }
+/** The drivers for SQLite are native addons, so they are not bundled. */
+export default { output: 'standalone', serverExternalPackages: ['better-sqlite3', 'libsql'] }

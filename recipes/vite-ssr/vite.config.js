@@ -1,5 +1,5 @@
-/** The bundle contains everything except the native addon. */
+/** The bundle contains everything except the native addons. */
 export default {
   build: { ssr: 'bundled.js' },
-  ssr: { noExternal: true, external: ['libsql'] },
+  ssr: { noExternal: true, external: ['better-sqlite3', 'libsql'] },
 }

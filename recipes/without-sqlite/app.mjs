@@ -1,5 +1,7 @@
-// Without the SQLite driver, everything else loads, and the error for a SQLite URL names the missing package.
+// Without a package for SQLite, Kalends uses the driver of Node.js, or the error for a SQLite URL names a package.
+import { isBuiltin } from 'node:module'
 import { Kalends } from 'kalends'
 
-const error = await Kalends.open('sqlite::memory:').catch((thrown) => thrown)
-if (!/npm install libsql$/.test(error.message)) throw error
+const opened = await Kalends.open('sqlite::memory:').catch((thrown) => thrown)
+if (isBuiltin('node:sqlite')) await opened.stop()
+else if (!/npm install better-sqlite3@12$/.test(opened.message)) throw opened

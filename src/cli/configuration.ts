@@ -1,18 +1,23 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { messageOf } from '../errors.ts'
+import type { SqliteDriver } from '../index.ts'
 import { type Command, type OptionValues, withFlags } from './commander.ts'
 import { CommandError, EXIT, UsageError } from './failure.ts'
 
 export type DatabaseFlags = {
-  readonly [Name in 'database' | 'tablePrefix' | 'schema' | 'config']?: string | undefined
+  readonly [Name in 'database' | 'tablePrefix' | 'schema' | 'driver' | 'config']?: string | undefined
 }
 
 interface Configuration {
   readonly database: string
   /** Where the URL was found, for messages. */
   readonly origin: string
-  readonly tables: { readonly tablePrefix: string | undefined; readonly schema: string | undefined }
+  readonly tables: {
+    readonly tablePrefix: string | undefined
+    readonly schema: string | undefined
+    readonly driver: SqliteDriver | undefined
+  }
 }
 
 const CONFIG_FILE = 'kalends.config.json'
@@ -34,6 +39,10 @@ export function withDatabaseOptions<Args extends unknown[], Flags extends Option
       )
       .option('--schema <name>', 'the database that contains the tables, on the same server (KALENDS_SCHEMA)')
       .option(
+        '--driver <name>',
+        'the driver for SQLite: better-sqlite3, libsql or node:sqlite (KALENDS_DRIVER)',
+      )
+      .option(
         '--config <file>',
         `the configuration file (default: ${CONFIG_FILE} in this folder, if it exists)`,
       )
@@ -52,7 +61,9 @@ export function configurationOf(flags: DatabaseFlags): Configuration {
     sources.find(([url]) => url !== undefined) ?? []
   const tablePrefix = flags.tablePrefix ?? environment('KALENDS_TABLE_PREFIX') ?? file.tablePrefix
   const schema = flags.schema ?? environment('KALENDS_SCHEMA') ?? file.schema
-  return { database, origin, tables: { tablePrefix, schema } }
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the library rejects other names
+  const driver = (flags.driver ?? environment('KALENDS_DRIVER') ?? file.driver) as SqliteDriver | undefined
+  return { database, origin, tables: { tablePrefix, schema, driver } }
 }
 
 /** @throws CommandError if the URL names a SQLite file that does not exist, because SQLite would create the file */
@@ -85,10 +96,12 @@ function readConfig(path: string | undefined): Omit<DatabaseFlags, 'config'> {
   }
   if (typeof read !== 'object' || read === null || Array.isArray(read))
     throw wrong(`'${file}' must contain a JSON object such as { "database": "mysql://root@localhost/app" }`)
-  const { database, tablePrefix, schema, ...others }: Record<string, unknown> = { ...read }
+  const { database, tablePrefix, schema, driver, ...others }: Record<string, unknown> = { ...read }
   const [unknown] = Object.keys(others)
   if (unknown !== undefined)
-    throw wrong(`'${file}' has the unknown key '${unknown}'; the keys are database, tablePrefix and schema`)
+    throw wrong(
+      `'${file}' has the unknown key '${unknown}'; the keys are database, tablePrefix, schema and driver`,
+    )
   const text = (key: string, value: unknown) => {
     if (value === undefined || typeof value === 'string') return value
     throw wrong(`'${file}': ${key} must be a string, got ${JSON.stringify(value)}`)
@@ -100,6 +113,7 @@ function readConfig(path: string | undefined): Omit<DatabaseFlags, 'config'> {
     database: relative === null ? url : `sqlite:${resolve(dirname(file), relative)}`,
     tablePrefix: text('tablePrefix', tablePrefix),
     schema: text('schema', schema),
+    driver: text('driver', driver),
   }
 }
 

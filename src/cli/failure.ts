@@ -55,7 +55,7 @@ const EXIT_CODES: ReadonlyMap<unknown, number> = new Map([
 const OPTIONS: ReadonlyMap<string, string> = new Map<string, string>(
   [
     ...SETTING_NAMES.filter((name) => name !== 'task' && name !== 'enabled'),
-    ...'age concurrency database lease limit perSchedule redact runAt schema tablePrefix pollInterval worker zone'.split(
+    ...'age concurrency database driver lease limit perSchedule redact runAt schema tablePrefix pollInterval worker zone'.split(
       ' ',
     ),
   ].map((field) => [field, flagOf(field)]),

@@ -56,6 +56,7 @@ export interface DoctorSchedule
 export interface Finding {
   readonly code:
     | 'schema'
+    | 'sqlite-copies'
     | 'clock-skew'
     | 'no-worker'
     | 'dead-worker'
@@ -84,6 +85,11 @@ export interface Finding {
 export const MAX_SUBJECTS = 10
 /** A running scheduler submits schedules, and an idle executor claims jobs, within a fraction of this time. */
 export const LATE_MS = 10_000
+
+/** A danger that concerns the connections of this process rather than rows. */
+export interface DatabaseWarning extends Pick<Finding, 'problem' | 'fix'> {
+  readonly code: 'sqlite-copies'
+}
 
 /** At most one finding, about all of these rows. @param rows  the worst first */
 export function findings<Row extends { readonly id: string }>(

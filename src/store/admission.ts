@@ -20,6 +20,7 @@ export function admitted(
     mostAtOnce: () => database.mostAtOnce(),
     longestWaitMs: () => database.longestWaitMs(),
     serverChanges: () => database.serverChanges(),
+    warnings: () => database.warnings(),
     close: () => database.close(),
   }
 }

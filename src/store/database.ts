@@ -2,7 +2,13 @@
  * The interface of every database: statements, transactions with retries, and the SQL dialect. Instants are UTC text,
  * `YYYY-MM-DD HH:MM:SS.mmm`, in parameters and results.
  */
+import type { DatabaseWarning } from '../model/diagnosis.ts'
 import type { PlacedTurn } from './executing-store.ts'
+
+/** The package, or the module of Node.js, that opens SQLite files. */
+export type SqliteDriver = 'better-sqlite3' | 'libsql' | 'node:sqlite'
+
+export const SQLITE_DRIVERS: readonly SqliteDriver[] = ['better-sqlite3', 'libsql', 'node:sqlite']
 
 /** A pool of mysql2, with promises or with callbacks. The pool's types differ between versions of the driver. */
 export interface MysqlPool {
@@ -10,38 +16,28 @@ export interface MysqlPool {
   readonly getConnection: (...args: never[]) => unknown
 }
 
-/** A connection of better-sqlite3 or libsql to a file. */
+/** A connection of better-sqlite3, libsql or node:sqlite to a file. */
 export interface SqliteConnection {
   /** Never called: it distinguishes SQLite's connections from others. */
-  readonly pragma: (...args: never[]) => unknown
+  readonly exec: (...args: never[]) => unknown
   /** Called with statements that read the path of the file. */
   readonly prepare: (statement: string) => { all(): unknown }
 }
 
-/** A client of @libsql/client for a file. */
-export interface SqliteClient {
-  readonly protocol: string
-  /** Called with statements that read the path of the file. */
-  readonly execute: (statement: string) => Promise<{ readonly rows: readonly unknown[] }>
-}
-
 export type MysqlTarget = MysqlPool | { readonly $client: MysqlPool }
-export type SqliteTarget =
-  | SqliteConnection
-  | SqliteClient
-  | { readonly $client: SqliteConnection | SqliteClient }
+export type SqliteTarget = SqliteConnection | { readonly $client: SqliteConnection }
 
 /**
  * `mysql://user:password@host:port/database` (also `mariadb://`, and several hosts, `h1:3306,h2`), `sqlite:./file.db`,
- * `sqlite::memory:`, a mysql2 pool, a connection of better-sqlite3 or libsql, a client of @libsql/client, or a drizzle
- * database on one of these. Kalends only reads their connection settings, and opens its own connections.
+ * `sqlite::memory:`, a mysql2 pool, a connection of better-sqlite3, libsql or node:sqlite, or a drizzle database on one
+ * of these. Kalends only reads their connection settings, and opens its own connections: those of SQLite with the
+ * constructor of the given connection.
  */
 export type DatabaseTarget =
   | string
   | MysqlPool
   | SqliteConnection
-  | SqliteClient
-  | { readonly $client: MysqlPool | SqliteConnection | SqliteClient }
+  | { readonly $client: MysqlPool | SqliteConnection }
 
 export type SqlValue = string | number | null
 
@@ -85,6 +81,7 @@ export interface Database extends Sql {
   /** See `Store`. */
   longestWaitMs(): number
   serverChanges(): number
+  warnings(): readonly DatabaseWarning[]
   close(): Promise<void>
 }
 
@@ -101,7 +98,10 @@ export interface OpenOptions {
   readonly connections?: number | undefined
   readonly schema?: string | undefined
   readonly createsSchema?: boolean | undefined
+  readonly driver?: SqliteDriver | undefined
   readonly clock?: (() => Date) | null | undefined
+  /** Called once for each warning. */
+  readonly onWarning?: ((warning: DatabaseWarning) => void) | undefined
 }
 
 /** Column types of a batch that is passed as one JSON parameter. */

@@ -2,7 +2,14 @@ import { existsSync } from 'node:fs'
 import { InvalidInputError, SchemaError } from '../errors.ts'
 import { checkKeys, namesOf } from '../keys.ts'
 import { checkedWhole } from '../model/input.ts'
-import type { Database, Databases, DatabaseTarget, MysqlTarget, OpenOptions } from './database.ts'
+import type {
+  Database,
+  Databases,
+  DatabaseTarget,
+  MysqlTarget,
+  OpenOptions,
+  SqliteDriver,
+} from './database.ts'
 import {
   checkEngines,
   checkMigrated,
@@ -22,7 +29,7 @@ import { retentionStore } from './sql/retention.ts'
 import { scheduleStore } from './sql/schedules.ts'
 import { schedulingStore } from './sql/mark.ts'
 import { workerStore } from './sql/workers.ts'
-import { fileOf, isSqlite } from './sqlite/application-file.ts'
+import { isSqlite } from './sqlite/application-connection.ts'
 import type { Store, Stores } from './store.ts'
 
 export interface StoreOptions {
@@ -42,19 +49,24 @@ export interface StoreOptions {
    * connections are opened on demand, in addition to those of the pool. SQLite has one.
    */
   readonly connections?: number | undefined
+  /**
+   * The driver for the URL of a SQLite file; default: the one that this process has loaded or else installed. Name the
+   * one with which the application opens the file: two drivers that open the same file lose its commits.
+   */
+  readonly driver?: SqliteDriver | undefined
   /** The database's clock, for tests that control time; SQLite only. See `kalends/testing`. */
   readonly clock?: (() => Date) | undefined
 }
 
 /** The location of the tables. */
-export type Place = Pick<StoreOptions, 'tablePrefix' | 'schema'>
+export type Place = Pick<StoreOptions, 'tablePrefix' | 'schema' | 'driver'>
 
 /** One connection for each use. */
 const LEAST_CONNECTIONS = 3
 const MAX_CONNECTIONS = 1000
 const PREFIX = /^[a-z0-9_]{0,32}$/i
 const SCHEMA = /^[a-z0-9_$-]{1,64}$/i
-const PLACE = namesOf<Place>({ tablePrefix: true, schema: true })
+export const PLACE = namesOf<Place>({ tablePrefix: true, schema: true, driver: true })
 const MEMORY = 'sqlite::memory:'
 
 /**
@@ -65,7 +77,7 @@ const MEMORY = 'sqlite::memory:'
  */
 export async function openStores(
   target: DatabaseTarget,
-  options: StoreOptions & Pick<OpenOptions, 'longestUseMs'> = {},
+  options: StoreOptions & Pick<OpenOptions, 'longestUseMs' | 'onWarning'> = {},
 ): Promise<Stores> {
   const prefix = checkedPrefix(options)
   checkedWhole('connections', options.connections, LEAST_CONNECTIONS, MAX_CONNECTIONS)
@@ -104,6 +116,7 @@ export function storeOn(database: Database, prefix: string): Store {
     inspection: { inspect: () => inspect(context), schemaDrift: () => schemaDrift(database, prefix) },
     longestWaitMs: () => database.longestWaitMs(),
     serverChanges: () => database.serverChanges(),
+    warnings: () => database.warnings(),
     close: () => database.close(),
   }
 }
@@ -134,7 +147,7 @@ export async function migrateDatabase(
 ): Promise<string[]> {
   checkKeys(options, [...PLACE, 'onStep'])
   const prefix = checkedPrefix(options)
-  const { calls, close } = await openDatabase(target, { schema: options.schema, createsSchema: true })
+  const { calls, close } = await openDatabase(target, { ...options, createsSchema: true })
   try {
     await checkVersion(calls, prefix)
     return await migrate(calls, prefix, options.onStep)
@@ -148,7 +161,7 @@ export async function printMigrations(target: DatabaseTarget, options: Place = {
   checkKeys(options, PLACE)
   const prefix = checkedPrefix(options)
   const { schema } = options
-  const { database, isNew } = await openToPrint(target, schema)
+  const { database, isNew } = await openToPrint(target, options)
   try {
     if (!isNew) await checkVersion(database.calls, prefix)
     const statements = await pendingStatements(database.calls, prefix, isNew)
@@ -162,11 +175,11 @@ export async function printMigrations(target: DatabaseTarget, options: Place = {
 /** Opens the target or, if its file or schema does not exist yet, a substitute. Writes nothing to either. */
 async function openToPrint(
   target: DatabaseTarget,
-  schema: string | undefined,
+  { schema, driver }: Place,
 ): Promise<{ readonly database: Databases; readonly isNew: boolean }> {
-  if (isMissingFile(target)) return { database: await openDatabase(MEMORY), isNew: true }
+  if (isMissingFile(target)) return { database: await openDatabase(MEMORY, { driver }), isNew: true }
   try {
-    return { database: await openDatabase(target, { schema }), isNew: false }
+    return { database: await openDatabase(target, { schema, driver }), isNew: false }
   } catch (error) {
     if (!(error instanceof SchemaError)) throw error
     return { database: await openDatabase(target), isNew: true }
@@ -194,20 +207,17 @@ async function openDatabase(target: DatabaseTarget, options: OpenOptions = {}): 
       'schema',
       `must be 1 to 64 letters, digits, '_', '$' and '-', got '${schema}'`,
     )
-  const file = typeof target === 'string' ? pathIn(target) : isSqlite(target) ? await fileOf(target) : null
-  if (file !== null) {
+  const sqlite = typeof target === 'string' ? pathIn(target) : isSqlite(target) ? target : null
+  if (sqlite !== null) {
     if (schema !== undefined)
       throw new InvalidInputError(
         'schema',
         'a SQLite file has only one; to keep the tables apart, open a separate file, such as sqlite:./kalends.db',
       )
-    const { openSqlite } = await import('./sqlite/database.ts').catch((error: unknown) => {
-      throw isMissing(error, 'libsql')
-        ? new InvalidInputError('database', NO_SQLITE, { cause: error })
-        : error
-    })
-    return openSqlite(file, options)
+    const { openSqlite } = await import('./sqlite/database.ts')
+    return openSqlite(sqlite, options)
   }
+  if (options.driver !== undefined) throw new InvalidInputError('driver', 'is only for SQLite')
   if (typeof target === 'string' && !/^(mysql|mariadb):\/\//.test(target))
     throw new InvalidInputError(
       'database',
@@ -223,14 +233,6 @@ async function openDatabase(target: DatabaseTarget, options: OpenOptions = {}): 
 /** @returns null when it is not a SQLite URL */
 function pathIn(url: string): string | null {
   return url.startsWith('sqlite:') ? url.slice('sqlite:'.length).replace(/^\/\//, '') : null
-}
-
-const NO_SQLITE = 'SQLite needs its driver, the package libsql, in addition to kalends: npm install libsql'
-
-function isMissing(error: unknown, name: string): boolean {
-  if (!(error instanceof Error) || !('code' in error)) return false
-  const isNotFound = error.code === 'ERR_MODULE_NOT_FOUND' || error.code === 'MODULE_NOT_FOUND'
-  return isNotFound && error.message.includes(`'${name}'`)
 }
 
 /** Everything before the last @ may be, or contain, a password. */

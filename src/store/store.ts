@@ -2,7 +2,7 @@
  * The interface between the rules and the databases, split by role. A store executes and never decides: decisions are
  * passed in as values or as pure functions.
  */
-import type { DoctorInput } from '../model/diagnosis.ts'
+import type { DatabaseWarning, DoctorInput } from '../model/diagnosis.ts'
 import type { Freeze, NewFreeze } from '../model/freeze.ts'
 import type { SchemaDrift } from '../model/schema-drift.ts'
 import type { DeclaredStore } from './declared-store.ts'
@@ -36,6 +36,8 @@ export interface Store {
    * been restarted. The new server may lack the last commits.
    */
   serverChanges(): number
+  /** Dangers that concern the connections of this process. */
+  warnings(): readonly DatabaseWarning[]
   /** Closes the connections. The application's pool stays open. */
   close(): Promise<void>
 }

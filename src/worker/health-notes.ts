@@ -2,6 +2,7 @@ import { counted, durationText } from '../duration.ts'
 import type { Journal } from '../executor/journal.ts'
 import type { Settler } from '../executor/settler.ts'
 import type { LoopHealth } from '../loop.ts'
+import type { DatabaseWarning } from '../model/diagnosis.ts'
 import type { Stall } from './event-loop-stall.ts'
 import type { Retry } from './retries.ts'
 
@@ -27,6 +28,7 @@ export interface HealthNote {
     | 'stall'
     | 'clock'
     | 'handlers-left'
+    | DatabaseWarning['code']
   /**
    * The loop, task, schedule or other worker that the problem concerns, by name or id; null means this worker itself.
    */
@@ -68,6 +70,7 @@ export interface Vitals {
   readonly connectionWaitMs: number
   readonly clock: ClockDifference | null
   readonly stall: Stall | null
+  readonly databaseWarnings: readonly DatabaseWarning[]
   /** The tasks of handlers that are still running after their attempts have ended; one entry per handler. */
   readonly abandonedHandlers: readonly string[]
   readonly loops: readonly LoopHealth[]
@@ -223,6 +226,8 @@ function* logWarnings({ log }: Vitals): Notes {
 }
 
 function* lastingWarnings(vitals: Vitals): Notes {
+  for (const { code, problem, fix } of vitals.databaseWarnings)
+    yield { code, subject: null, text: `${problem}: ${fix}` }
   const { clock, abandonedHandlers, leftOut, behind, retries, lockedWorkers, slotsInFuture } = vitals
   for (const id of lockedWorkers) {
     yield {

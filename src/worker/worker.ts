@@ -182,6 +182,7 @@ export class Worker {
       connectionWaitMs: this.#options.store.longestWaitMs(),
       clock: this.#watch.clock(),
       stall: this.#stall.last(),
+      databaseWarnings: this.#options.store.warnings(),
       abandonedHandlers: this.#executor?.attempts.abandonedTasks() ?? [],
       loops: [...this.#membership.loops(), ...this.#ownLoops()].map((loop) => loop.health()),
     })

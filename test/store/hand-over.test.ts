@@ -38,7 +38,7 @@ type Write = (sql: string, params?: readonly (string | number | null)[]) => Prom
 /** Returns a function that runs statements on the driver's connection. */
 function writeOn(connection: object): Write {
   return async (sql, params = []) => {
-    if ('prepare' in connection && 'pragma' in connection && typeof connection.prepare === 'function')
+    if ('prepare' in connection && 'exec' in connection && typeof connection.prepare === 'function')
       return connection.prepare(sql).run(...params)
     if ('query' in connection && typeof connection.query === 'function')
       return await connection.query(sql, params)

@@ -276,6 +276,7 @@ export class Actor {
       mostAtOnce: () => inner.mostAtOnce(),
       longestWaitMs: () => inner.longestWaitMs(),
       serverChanges: () => inner.serverChanges(),
+      warnings: () => inner.warnings(),
       close: () => inner.close(),
     }
   }

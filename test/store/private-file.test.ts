@@ -21,7 +21,7 @@ async function modes(path: string): Promise<Record<string, string>> {
   return Object.fromEntries(found)
 }
 
-it.each(['sqlite:', 'sqlite:file:', 'sqlite://file://'])(
+it.each(['sqlite:', 'sqlite://'])(
   'a new file and its -wal and -shm files have mode 0600: %s',
   async (scheme) => {
     const path = await folder()
@@ -30,6 +30,16 @@ it.each(['sqlite:', 'sqlite:file:', 'sqlite://file://'])(
     expect(await modes(path)).toEqual({ 'app.db': '600', 'app.db-wal': '600', 'app.db-shm': '600' })
   },
 )
+
+it.each([
+  'sqlite:',
+  'sqlite:file:app.db',
+  'sqlite://file:///tmp/app.db',
+  'sqlite:libsql://host',
+  'sqlite:https://host',
+])('a URL that names no path is rejected: %s', async (url) => {
+  await expect(Kalends.open(url)).rejects.toMatchObject({ code: 'KALENDS_INVALID_INPUT', field: 'database' })
+})
 
 it('`Kalends.migrate` also creates a file with mode 0600', async () => {
   const path = await folder()

@@ -56,6 +56,7 @@ function recorded(
     mostAtOnce: () => database.mostAtOnce(),
     longestWaitMs: () => database.longestWaitMs(),
     serverChanges: () => database.serverChanges(),
+    warnings: () => database.warnings(),
     close: () => database.close(),
   }
 }

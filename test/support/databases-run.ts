@@ -37,7 +37,7 @@ declare module 'vitest' {
   }
 }
 
-/** A file that exists once a test has used the database. */
+/** A file that exists once a test has used the database; for SQLite, it lists the versions with their drivers. */
 export function usedMark(run: TestRun, kind: DatabaseKind): string {
   return join(run.folder, `used-${kind}`)
 }

@@ -7,11 +7,10 @@
  *         …
  *         await database.drop()
  */
-import { existsSync, writeFileSync } from 'node:fs'
+import { appendFileSync, existsSync, writeFileSync } from 'node:fs'
 import { copyFile, mkdtemp, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import Database from 'libsql'
 import { type Connection, createConnection } from 'mysql2/promise'
 import { describe, inject, it } from 'vitest'
 import {
@@ -23,6 +22,8 @@ import {
   usedMark,
   withDatabase,
 } from './databases-run.ts'
+import { isBusy } from '../../src/store/sqlite/errors.ts'
+import { columnsOf, openSqlite, sqliteVersion } from './sqlite.ts'
 
 export type { DatabaseKind }
 export type Row = Record<string, unknown>
@@ -121,11 +122,12 @@ async function template(): Promise<string> {
 
 /** @param from  a file to copy */
 async function sqliteFile(from?: string): Promise<TestDatabase> {
-  writeFileSync(usedMark(run, 'sqlite'), '')
+  // Several drivers may be tested in one run.
+  appendFileSync(usedMark(run, 'sqlite'), `${sqliteVersion}\n`)
   const folder = await mkdtemp(join(run.folder, 'sqlite-'))
   const file = join(folder, 'test.db')
   if (from !== undefined) await copyFile(from, file)
-  const database = new Database(file)
+  const database = openSqlite(file)
   let open = true
   return {
     kind: 'sqlite',
@@ -134,12 +136,9 @@ async function sqliteFile(from?: string): Promise<TestDatabase> {
       // The driver does not end EXPLAIN before the statement is garbage-collected. Until then, its connection keeps an
       // old snapshot, and can neither write nor commit, so EXPLAIN gets a separate connection.
       if (sql.startsWith('EXPLAIN')) {
-        const explaining = new Database(file)
+        const explaining = openSqlite(file)
         try {
-          return explaining
-            .prepare(sql)
-            .all(...params)
-            .filter(isRow)
+          return rowsOf(explaining.prepare(sql).all(...params))
         } finally {
           explaining.close()
         }
@@ -148,7 +147,7 @@ async function sqliteFile(from?: string): Promise<TestDatabase> {
       // and until then the connection commits no other write.
       const statement = database.prepare(sql)
       return await whenNotBusy(() => {
-        if (statement.reader) return statement.all(...params).filter(isRow)
+        if (columnsOf(statement) > 0) return rowsOf(statement.all(...params))
         statement.run(...params)
         return []
       })
@@ -171,8 +170,7 @@ async function whenNotBusy<T>(statement: () => T): Promise<T> {
     try {
       return statement()
     } catch (error) {
-      const busy = error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_BUSY')
-      if (!busy || performance.now() > deadline) throw error
+      if (!isBusy(error) || performance.now() > deadline) throw error
       await pause(5)
     }
   }
@@ -231,6 +229,7 @@ function isRows(result: unknown): result is Row[] {
   return Array.isArray(result)
 }
 
-function isRow(value: unknown): value is Row {
-  return typeof value === 'object' && value !== null
+/** node:sqlite returns rows without a prototype. */
+function rowsOf(rows: readonly unknown[]): Row[] {
+  return rows.map((row) => ({ ...(typeof row === 'object' ? row : {}) }))
 }

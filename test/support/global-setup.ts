@@ -2,11 +2,10 @@
  * Runs before and after all tests (see vitest.config.ts): provides the databases to the suites, and finally reports
  * what was tested and what was not.
  */
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import Database from 'libsql'
 import type { TestProject } from 'vitest/node'
 import {
   databaseNames,
@@ -72,12 +71,16 @@ function tellMissing({ kind, missing }: MissingServer): string {
 
 /** The last lines of the run's output. A database that no test has used does not count as tested. */
 function tellTested(run: TestRun, servers: readonly Server[]): string {
+  const sqlite = (run.sqlite ? versionsOfSqlite(run) : []).map((version) => ({
+    kind: 'sqlite' as const,
+    version,
+  }))
   const ready = [
-    ...(run.sqlite ? [{ kind: 'sqlite' as const, version: sqliteVersion(), origin: 'libsql' }] : []),
-    ...servers,
+    ...sqlite,
+    ...servers.map(({ kind, version, origin }) => ({ kind, version: `${version} (${origin})` })),
   ]
   const tell = (some: typeof ready) =>
-    some.map(({ kind, version, origin }) => `${databaseNames[kind]} ${version} (${origin})`).join(', ')
+    some.map(({ kind, version }) => `${databaseNames[kind]} ${version}`).join(', ')
   const used = ready.filter(({ kind }) => existsSync(usedMark(run, kind)))
   const unused = ready.filter(({ kind }) => !existsSync(usedMark(run, kind)))
   return [
@@ -88,12 +91,9 @@ function tellTested(run: TestRun, servers: readonly Server[]): string {
   ].join('\n')
 }
 
-function sqliteVersion(): string {
-  const database = new Database(':memory:')
-  try {
-    const [version] = database.prepare('SELECT sqlite_version()').raw().all().flat()
-    return String(version)
-  } finally {
-    database.close()
-  }
+/** The tested versions with their drivers; see sqlite.ts. */
+function versionsOfSqlite(run: TestRun): string[] {
+  const mark = usedMark(run, 'sqlite')
+  if (!existsSync(mark)) return ['']
+  return [...new Set(readFileSync(mark, 'utf8').trim().split('\n'))].toSorted()
 }

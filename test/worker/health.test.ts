@@ -38,6 +38,7 @@ const well: Vitals = {
   connectionWaitMs: 0,
   clock: { aheadMs: 3, roundTripMs: 2 },
   stall: null,
+  databaseWarnings: [],
   abandonedHandlers: [],
   loops: [idle],
 }
@@ -143,6 +144,11 @@ describe('it is ok, but warns: [L68]', () => {
       /^the schedule a has a slot that its timer does not explain.* pause and resume the schedule, or set nextrun = NULL/,
     ],
     ['slot-in-the-future', { slotsInFuture: ['a', 'b', 'c'] }, /^the schedule a and 2 more have slots/],
+    [
+      'sqlite-copies',
+      { databaseWarnings: [{ code: 'sqlite-copies', problem: 'two copies', fix: 'use one' }] },
+      /^two copies: use one$/,
+    ],
     [
       'rejected-outcomes',
       unwritten({ rejected: 1 }),

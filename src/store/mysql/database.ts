@@ -7,6 +7,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import mysql from 'mysql2/promise'
 import { ConflictError, messageOf, StoreUnavailableError, TooSlowError } from '../../errors.ts'
+import type { DatabaseWarning } from '../../model/diagnosis.ts'
 import { CLOSED, type Database, type Dialect, type Lend, type Sql, type SqlValue } from '../database.ts'
 import { TransactionEndedError } from '../executing-store.ts'
 import { lender } from '../lend.ts'
@@ -126,6 +127,10 @@ export class MysqlDatabase implements Database {
 
   serverChanges(): number {
     return this.#connections.serverChanges()
+  }
+
+  warnings(): readonly DatabaseWarning[] {
+    return []
   }
 
   longestWaitMs(): number {

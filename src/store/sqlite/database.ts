@@ -1,13 +1,13 @@
 /**
- * SQLite through libsql, in one file on one machine, for any number of processes and one writer at a time.
+ * SQLite in one file on one machine, for any number of processes and one writer at a time.
  *
  * The driver is synchronous and there is one connection, so transactions of this process queue up (see turns.ts).
  * Waiting for another process's write lock happens outside the driver, whose busy timeout would block the event loop.
  */
 import { setTimeout as delay } from 'node:timers/promises'
-import Libsql from 'libsql'
 import { ConflictError, InvalidInputError, messageOf, StoreUnavailableError } from '../../errors.ts'
 import { betweenParts } from '../../event-loop.ts'
+import type { DatabaseWarning } from '../../model/diagnosis.ts'
 import {
   CLOSED,
   type Database,
@@ -16,82 +16,101 @@ import {
   type Lend,
   type OpenOptions,
   type Sql,
+  type SqliteTarget,
   type SqlValue,
   type Use,
 } from '../database.ts'
 import { lender } from '../lend.ts'
+import { connectionOf } from './application-connection.ts'
+import { SqliteConnection } from './connection.ts'
+import { CopiesCheck } from './copies.ts'
 import { sqliteDialect } from './dialect.ts'
-import { isBusy, isNoSavepoint, isUnavailable } from './errors.ts'
-import { fileCheck, makePrivate } from './file.ts'
+import { type Connect, driverNamed } from './driver.ts'
+import { isBusy, isNoSavepoint, isNotADatabase, isUnavailable } from './errors.ts'
+import { fileCheck, makePrivate, MEMORY } from './file.ts'
 import { Turns } from './turns.ts'
 import { admitted } from '../admission.ts'
 
-/**
- * Maximum time for which one locking attempt blocks the event loop. [Several connections of this process may wait at
- * once. With 5 ms each, they delayed the next statement of the transaction that held the lock: six stores that opened a
- * new file at the same time took up to 30 s on a busy machine. Without a timeout, processes wait longer for the lock;
- * with 1 ms, the slowest 1 % of the transactions of eight competing processes took a quarter longer than with 5 ms.]
- */
-const BUSY_TIMEOUT_MS = 1
 /** How long to keep trying to get the lock. */
 const LOCK_TIMEOUT_MS = 30_000
-const MAX_STATEMENTS = 300
+
+export interface SqliteOptions extends Pick<OpenOptions, 'clock' | 'onWarning'> {
+  /** Opens the file; default: the driver that is loaded or installed. */
+  readonly connect?: Connect | undefined
+}
 
 export class SqliteDatabase implements Database {
   readonly dialect: Dialect
-  readonly #connection: Libsql.Database
-  readonly #statements = new Map<string, Libsql.Statement>()
+  readonly #connection: SqliteConnection
   readonly #turns: Turns
   readonly #use: Use
   readonly #checkFile: () => void
+  readonly #copies: CopiesCheck
   readonly #direct: Sql
 
   private constructor(
-    connection: Libsql.Database,
+    connection: SqliteConnection,
     dialect: Dialect,
     checkFile: () => void,
+    copies: CopiesCheck,
     turns = new Turns(),
     use: Use = 'loops',
   ) {
     this.dialect = dialect
     this.#connection = connection
     this.#checkFile = checkFile
+    this.#copies = copies
     this.#turns = turns
     this.#use = use
     this.#direct = {
-      rows: async <Row>(text: string, params: readonly SqlValue[] = []) => {
-        const rows = this.#prepared(text).all(...bindable(params))
-        for (const row of rows) blobsToText(row)
+      rows: async <Row>(text: string, params: readonly SqlValue[] = []) =>
         // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the rows are what the statement selects; see Sql
-        return rows as Row[]
-      },
-      run: async (text, params = []) => this.#prepared(text).run(...bindable(params)).changes,
+        connection.rows(text, params) as Row[],
+      run: async (text, params = []) => connection.run(text, params),
     }
   }
 
-  /** @param path  a file, created if it is missing, or `:memory:` */
-  static async open(path: string, clock: (() => Date) | null = null): Promise<SqliteDatabase> {
-    let connection: Libsql.Database
+  /**
+   * @param path  a file, created if it is missing, or `:memory:`
+   * @throws InvalidInputError when the file is not a database; StoreUnavailableError
+   */
+  static async open(
+    path: string,
+    { clock = null, connect, onWarning = () => {} }: SqliteOptions = {},
+  ): Promise<SqliteDatabase> {
+    const connecting = connect ?? (await driverNamed(undefined))
     makePrivate(path)
+    const connection = SqliteConnection.open(path, connecting)
+    const database = new SqliteDatabase(
+      connection,
+      sqliteDialect(clock),
+      fileCheck(path),
+      new CopiesCheck(onWarning),
+    )
     try {
-      connection = new Libsql(path)
+      await database.#retryWhileBusy(async () => connection.configure())
+      // Switching to WAL, which several processes may attempt at once, locks the whole file for a moment.
+      const mode = await database.#retryWhileBusy(async () => connection.pragma('journal_mode = WAL'))
+      if (mode !== 'wal' && mode !== 'memory')
+        throw new StoreUnavailableError(
+          `The database file '${path}' cannot use a write-ahead log: its journal mode stays '${String(mode)}'; the file must be on a local disk`,
+        )
+      database.#copies.check()
+      return database
     } catch (error) {
-      throw new StoreUnavailableError(`The database file '${path}' cannot be opened: ${messageOf(error)}`, {
-        cause: error,
-      })
+      connection.close()
+      if (!(error instanceof StoreUnavailableError) || !isNotADatabase(error.cause)) throw error
+      throw new InvalidInputError(
+        'database',
+        `the file '${path}' is encrypted, or is not a SQLite database; Kalends needs an unencrypted database file`,
+        { cause: error },
+      )
     }
-    const database = new SqliteDatabase(connection, sqliteDialect(clock), fileCheck(path))
-    connection.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
-    // Switching to WAL, which several processes may attempt at once, locks the whole file for a moment.
-    await database.#retryWhileBusy(async () => connection.exec('PRAGMA journal_mode = WAL'))
-    // Every commit is on disk when it returns, because a finished job must not run again after a power failure.
-    connection.exec('PRAGMA synchronous = FULL')
-    return database
   }
 
   /** The same connection for another use. `Turns` decides which use is next. Closing either one closes both. */
   beside(use: Use): SqliteDatabase {
-    return new SqliteDatabase(this.#connection, this.dialect, this.#checkFile, this.#turns, use)
+    return new SqliteDatabase(this.#connection, this.dialect, this.#checkFile, this.#copies, this.#turns, use)
   }
 
   mostAtOnce(): number {
@@ -100,6 +119,10 @@ export class SqliteDatabase implements Database {
 
   serverChanges(): number {
     return 0
+  }
+
+  warnings(): readonly DatabaseWarning[] {
+    return this.#copies.warnings()
   }
 
   longestWaitMs(): number {
@@ -126,7 +149,7 @@ export class SqliteDatabase implements Database {
       await this.#retryWhileBusy(async () => this.#connection.exec('BEGIN IMMEDIATE'))
       try {
         const sql = this.#inParts()
-        const connection = this.#connection
+        const connection = this.#connection.client
         const lend = lender(sql, { connection, isNoSavepoint, abandon: () => {} })
         const result = await work(sql, lend)
         this.#checkFile()
@@ -146,8 +169,7 @@ export class SqliteDatabase implements Database {
 
   async close(): Promise<void> {
     await this.#turns.take(this.#use, async () => {
-      this.#statements.clear()
-      if (this.#connection.open) this.#connection.close()
+      this.#connection.close()
     })
   }
 
@@ -160,18 +182,10 @@ export class SqliteDatabase implements Database {
     }
   }
 
-  #prepared(text: string): Libsql.Statement {
-    const known = this.#statements.get(text)
-    if (known !== undefined) return known
-    const statement = this.#connection.prepare(text)
-    if (this.#statements.size >= MAX_STATEMENTS) this.#statements.clear()
-    this.#statements.set(text, statement)
-    return statement
-  }
-
   #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
     return this.#turns.take(this.#use, () => {
-      if (!this.#connection.open) throw new ConflictError(CLOSED)
+      if (!this.#connection.isOpen) throw new ConflictError(CLOSED)
+      this.#copies.check()
       return work()
     })
   }
@@ -203,33 +217,26 @@ function locked(error: unknown): StoreUnavailableError {
   )
 }
 
-/** Rejects objects, which untyped code may pass and with which the driver crashes the process. @throws RangeError */
-function bindable(params: readonly unknown[]): readonly unknown[] {
-  for (const value of params)
-    if (value !== null && typeof value !== 'string' && typeof value !== 'number')
-      throw new RangeError(`SQL takes strings and numbers, not a value of type ${typeof value}`)
-  return params
-}
-
-/** SQLite text columns also accept manually written BLOBs, but readers expect text. */
-function blobsToText(row: unknown): void {
-  if (typeof row !== 'object' || row === null) return
-  for (const [column, value] of Object.entries(row))
-    if (value instanceof ArrayBuffer) Reflect.set(row, column, Buffer.from(value).toString('utf8'))
-}
-
 /**
- * @param path  of a file, or `:memory:`
- * @throws InvalidInputError when the path is empty
+ * @param target  the path of a file, `:memory:`, or the application's connection
+ * @throws InvalidInputError when the path is empty, or the connection or the driver cannot be used
  * @throws StoreUnavailableError when the file cannot be opened
  */
-export async function openSqlite(path: string, { clock = null }: OpenOptions): Promise<Databases> {
-  if (path === '')
+export async function openSqlite(
+  target: string | SqliteTarget,
+  { clock, driver, onWarning }: OpenOptions,
+): Promise<Databases> {
+  // Some drivers connect to another server if the path is a URL, and read `file:` URLs in different ways.
+  if (typeof target === 'string' && target !== MEMORY && /^$|^[a-z][a-z0-9+.-]+:/i.test(target))
     throw new InvalidInputError(
       'database',
-      'the URL does not name a file; write sqlite:./file.db or sqlite::memory:',
+      `the URL does not name a file, but '${target}'; write sqlite:./file.db or sqlite::memory:`,
     )
-  const loops = await SqliteDatabase.open(path, clock)
+  if (typeof target !== 'string' && driver !== undefined)
+    throw new InvalidInputError('driver', 'is only for URLs: a connection already has a driver')
+  const { path, connect } =
+    typeof target === 'string' ? { path: target, connect: await driverNamed(driver) } : connectionOf(target)
+  const loops = await SqliteDatabase.open(path, { clock, connect, onWarning })
   return {
     loops,
     calls: loops.beside('calls'),

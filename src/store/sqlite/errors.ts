@@ -1,9 +1,27 @@
 import { messageOf } from '../../errors.ts'
 
+/** node:sqlite reports numbers (https://sqlite.org/rescode.html), the other drivers names. */
+const NAMES: Readonly<Record<number, string>> = {
+  3: 'SQLITE_PERM',
+  5: 'SQLITE_BUSY',
+  6: 'SQLITE_LOCKED',
+  7: 'SQLITE_NOMEM',
+  8: 'SQLITE_READONLY',
+  10: 'SQLITE_IOERR',
+  11: 'SQLITE_CORRUPT',
+  13: 'SQLITE_FULL',
+  14: 'SQLITE_CANTOPEN',
+  15: 'SQLITE_PROTOCOL',
+  26: 'SQLITE_NOTADB',
+  1555: 'SQLITE_CONSTRAINT_PRIMARYKEY',
+  2067: 'SQLITE_CONSTRAINT_UNIQUE',
+}
+
 function code(error: unknown): string {
-  return typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string'
-    ? error.code
-    : ''
+  if (typeof error !== 'object' || error === null) return ''
+  if ('errcode' in error && typeof error.errcode === 'number')
+    return NAMES[error.errcode] ?? NAMES[error.errcode % 256] ?? ''
+  return 'code' in error && typeof error.code === 'string' ? error.code : ''
 }
 
 /** Whether the error means that another connection holds the lock. */
@@ -33,4 +51,9 @@ export function isNoSavepoint(error: unknown): boolean {
 
 export function isAlreadyApplied(error: unknown): boolean {
   return /already exists|duplicate column name/.test(messageOf(error))
+}
+
+/** Whether the file is encrypted, or not a database. */
+export function isNotADatabase(error: unknown): boolean {
+  return code(error) === 'SQLITE_NOTADB'
 }

@@ -2,15 +2,17 @@ import { type BigIntStats, closeSync, openSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { messageOf, StoreUnavailableError } from '../../errors.ts'
 
+export const MEMORY = ':memory:'
+
 /**
  * Creates the file of a new database so that only the file's owner can read it, because args and results may be secret.
  * SQLite gives its -wal and -shm files the same mode. An existing file keeps its mode.
  */
 export function makePrivate(path: string): void {
-  const file = filePath(path)
-  if (file === null) return
+  if (path === MEMORY) return
   try {
-    closeSync(openSync(file, 'wx', 0o600))
+    // This never opens an existing file: closing it would drop the locks of this process on the file.
+    closeSync(openSync(path, 'wx', 0o600))
   } catch {
     // The file already exists, or it cannot be created. In the latter case, opening it reports the reason.
   }
@@ -23,11 +25,10 @@ export function makePrivate(path: string): void {
  * @returns a function that throws a StoreUnavailableError if this has happened
  */
 export function fileCheck(path: string): () => void {
-  const name = filePath(path)
-  const opened = name === null ? null : statusOf(name)
-  if (name === null || opened === null) return () => undefined
+  const opened = path === MEMORY ? null : statusOf(path)
+  if (opened === null) return () => undefined
   // The process may change its working directory.
-  const file = resolve(name)
+  const file = resolve(path)
   const wal = `${file}-wal`
   // The WAL contains commits that are not in the main file yet. SQLite keeps it while a connection is open.
   let openedWal: BigIntStats | null = null
@@ -52,12 +53,6 @@ export function fileCheck(path: string): () => void {
 
 function isSame(one: BigIntStats, other: BigIntStats): boolean {
   return one.ino === other.ino && one.dev === other.dev
-}
-
-/** The path of the database file; null for a database in memory, a server, or a `file:` URI with parameters. */
-function filePath(path: string): string | null {
-  const file = path.replace(/^file:(?:\/\/)?/, '')
-  return file === ':memory:' || /^\w{2,}:/.test(file) || (file !== path && file.includes('?')) ? null : file
 }
 
 function statusOf(path: string): BigIntStats | null {
