@@ -29,6 +29,7 @@ const conformance = [
   'test/smoke.test.ts',
   'test/docs/sql.test.ts',
   'test/jobs/transactions.test.ts',
+  'test/jobs/transaction-writes.test.ts',
   'test/kalends/caller-supplied-pool.test.ts',
 ]
 /** Only in the full suite: real time, real kills, random inputs at length, clusters, browsers, and the tools of the tests. */

@@ -44,7 +44,14 @@ export interface ExternalQueue extends ExternalSubmit, Omit<HandOverQueue, 'dead
 interface HandOverOptions
   extends Pick<
     JobExecutorOptions,
-    'worker' | 'redaction' | 'argsLimit' | 'onStarted' | 'onSettled' | 'onUnstartable' | 'onError'
+    | 'worker'
+    | 'redaction'
+    | 'argsLimit'
+    | 'onStarted'
+    | 'onSettled'
+    | 'onUnstartable'
+    | 'onLeftBehind'
+    | 'onError'
   > {
   readonly store: Pick<ExecutingStore, 'promoteDue' | 'handOver' | 'handedOver' | 'postpone' | 'settle'>
   readonly queue: ExternalQueue
@@ -117,7 +124,7 @@ export class HandOver {
 
   /** @returns how many jobs were refused */
   async #handOver(worker: string): Promise<number> {
-    const { store, onError } = this.#options
+    const { store, onLeftBehind, onError } = this.#options
     this.#offered.clear()
     try {
       const jobs = await store.handOver(
@@ -130,6 +137,7 @@ export class HandOver {
           await this.#submit(offered, { tx, signal })
         },
         (id, error) => this.#refused.set(id, error),
+        onLeftBehind,
       )
       this.#most = Math.min(AT_ONCE, this.#most * 2)
       this.#lastGroup = jobs.at(-1)?.group ?? this.#lastGroup

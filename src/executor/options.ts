@@ -1,6 +1,6 @@
 import type { ClaimedJob } from '../model/job.ts'
 import type { Redaction } from '../model/redaction.ts'
-import type { UnsettledAttempt, ExecutingStore, Settled } from '../store/executing-store.ts'
+import type { UnsettledAttempt, ExecutingStore, OnLeftBehind, Settled } from '../store/executing-store.ts'
 import type { HandledTask, Middleware } from './handler.ts'
 
 export interface AttemptOptions {
@@ -29,5 +29,7 @@ export interface JobExecutorOptions extends AttemptOptions {
   readonly onUnstartable: (jobId: string, error: unknown) => void
   /** Log lines or progress were dropped and will not be written. */
   readonly onDropped: (error: Error) => void
+  /** A callback changed settings of its connection; the changes have been undone. */
+  readonly onLeftBehind: OnLeftBehind
   readonly onError: (error: unknown, loop: string) => void
 }

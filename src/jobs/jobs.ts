@@ -11,7 +11,7 @@ import { isFinal, type JobState } from '../model/states.ts'
 import { cancel, retry } from '../model/manual-runs.ts'
 import { prefixOf, shownId } from '../model/owner.ts'
 import { type Task } from '../model/task.ts'
-import type { JobStore, NewJob, Transaction, TransactionOption } from '../store/job-store.ts'
+import type { JobStore, NewJob, SubmittingStore, Transaction, TransactionOption } from '../store/job-store.ts'
 import {
   type Counts,
   type JobConditions,
@@ -276,13 +276,13 @@ export class Jobs {
   }
 
   /** @throws LimitError when `more` additional open jobs would exceed the owner's limit */
-  async #checkOpen(more: number, store = this.#store): Promise<void> {
+  async #checkOpen(more: number, store: SubmittingStore = this.#store): Promise<void> {
     const { limits } = this.#context.authority
     if (limits !== null) checkOpenJobs(limits, await store.countOpen(limits.openJobs), more)
   }
 
   /** @throws ConflictError if the owner already has a job with one of these ids, even if stored without the prefix */
-  async #checkNames(jobs: readonly NewJob[], store: JobStore): Promise<void> {
+  async #checkNames(jobs: readonly NewJob[], store: SubmittingStore): Promise<void> {
     const { owner } = this.#context.authority
     const named = jobs.map(({ id }) => shownId(owner, id)).filter((name, index) => name !== jobs[index]?.id)
     if (named.length === 0) return

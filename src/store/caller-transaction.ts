@@ -1,10 +1,10 @@
 import { InvalidInputError } from '../errors.ts'
-import type { Dialect, Sql, SqlValue } from './database.ts'
+import type { AnySql, Dialect, SqlValue } from './database.ts'
 import type { Transaction } from './job-store.ts'
 
 type Execute = (statement: string, reads: boolean) => unknown
 
-/** The only value in each row of a `select`: a JSON object in hexadecimal digits; see `Dialect.encoded`. */
+/** The only value in each row: a JSON object in hexadecimal digits; see `Dialect.encoded`. */
 const ROW = /^7B22[\dA-F]*$/i
 /** With some options, drivers return `[{ '': { text } }]`. */
 const DEEPEST_TEXT = 3
@@ -20,10 +20,7 @@ const NEEDED =
  * @throws InvalidInputError when `transaction` cannot run statements or is not open in this database, or when its
  *   session might store different values
  */
-export function callerTransaction(
-  transaction: Transaction,
-  dialect: Dialect,
-): Sql & { readonly select: (columns: readonly string[]) => string } {
+export function callerTransaction(transaction: Transaction, dialect: Dialect): AnySql {
   const execute = executorOf(transaction)
   let checked: Promise<void> | undefined
   const executed = async (text: string, params: readonly SqlValue[], reads: boolean) => {
@@ -40,14 +37,12 @@ export function callerTransaction(
     }
   }
   return {
-    select: (columns) => `SELECT ${dialect.encoded(columns)} AS kalends`,
-    rows: async <Row>(text: string, params: readonly SqlValue[] = []) =>
+    select: async <Row>(columns: readonly string[], rest: string, params: readonly SqlValue[] = []) => {
+      const text = `SELECT ${dialect.encoded(columns)} AS kalends ${rest}`
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the caller states the type
-      rowsIn(await executed(text, params, true)).map(decoded) as Row[],
-    run: async (text, params = []) => {
-      await executed(text, params, false)
-      return 0
+      return rowsIn(await executed(text, params, true)).map(decoded) as Row[]
     },
+    run: (text, params = []) => executed(text, params, false),
   }
 }
 
@@ -68,7 +63,7 @@ export function inTurn<Result>(transaction: Transaction, write: () => Promise<Re
 
 /** Runs all statements of the work or none, so that the transaction can continue if one of them fails. */
 export async function wholly<Result>(
-  { run }: Pick<Sql, 'run'>,
+  { run }: Pick<AnySql, 'run'>,
   work: () => Promise<Result>,
 ): Promise<Result> {
   await run('SAVEPOINT kalends')

@@ -3,7 +3,7 @@
  * `YYYY-MM-DD HH:MM:SS.mmm`, in parameters and results.
  */
 import type { DatabaseWarning } from '../model/diagnosis.ts'
-import type { PlacedTurn } from './executing-store.ts'
+import type { OnLeftBehind, PlacedTurn } from './executing-store.ts'
 
 /** The package, or the module of Node.js, that opens SQLite files. */
 export type SqliteDriver = 'better-sqlite3' | 'libsql' | 'node:sqlite'
@@ -55,14 +55,32 @@ export interface Sql {
 }
 
 /**
+ * Runs statements on a connection of Kalends or in a transaction of the application. The driver of the application may
+ * return rows in any form and without their number, so there is no other way to read, and `run` has no result.
+ *
+ * @template Count  the result of `run`
+ */
+export interface AnySql<Count = unknown> {
+  /** Runs a SELECT. Each column is a name, or `… AS name`. @param rest  the statement after the columns: `FROM …` */
+  readonly select: <Row>(
+    columns: readonly string[],
+    rest: string,
+    params?: readonly SqlValue[],
+  ) => Promise<Row[]>
+  readonly run: (text: string, params?: readonly SqlValue[]) => Promise<Count>
+}
+
+/**
  * Lends the connection of an open transaction to application code.
  *
  * @param use  receives the driver's connection, and a signal that is aborted when the time is up
+ * @param onLeftBehind  receives the names of settings of the connection that `use` has changed; they are restored
  * @throws CallbackError, CallbackTooSlowError, TransactionEndedError
  */
 export type Lend = <Result>(
   use: (connection: object, signal: AbortSignal) => Promise<Result>,
   timeoutMs: number,
+  onLeftBehind?: OnLeftBehind,
 ) => Promise<Result>
 
 export interface Database extends Sql {

@@ -19,6 +19,9 @@ export class CallbackTooSlowError extends StoreUnavailableError {}
  */
 export class TransactionEndedError extends StoreUnavailableError {}
 
+/** Receives the names of settings that a callback left changed on its connection. The changes have been undone. */
+export type OnLeftBehind = (names: readonly string[]) => void
+
 export interface PartialWrite<Item> {
   /** Entries to write again: other transactions had locked them, or an error prevented the write. */
   readonly left: readonly Item[]
@@ -164,6 +167,7 @@ export interface ExecutingStore {
     afterGroup: string,
     submit: (jobs: readonly ClaimedJob[], connection: object, signal: AbortSignal) => Promise<void>,
     onRefused?: OnRefused,
+    onLeftBehind?: OnLeftBehind,
   ): Promise<ClaimedJob[]>
 
   /**

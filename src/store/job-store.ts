@@ -40,16 +40,8 @@ export interface FinishedRun {
   readonly result: string | null
 }
 
-/** Each `decide` receives the locked job. If it returns null, the job is unchanged; if it throws, nothing is stored. */
-export interface JobStore {
-  /** The same store, limited to the rows of an owner. Ids are in the form that this owner uses. */
-  ownedBy(owner: Owner): JobStore
-  /**
-   * The same store in a transaction of the application.
-   *
-   * @throws InvalidInputError when the transaction cannot run statements
-   */
-  in(transaction: Transaction): JobStore
+/** The operations that also work in a transaction of the application. */
+export interface SubmittingStore {
   /**
    * Submits all of the jobs or none.
    *
@@ -57,9 +49,23 @@ export interface JobStore {
    * @throws ConflictError when an id is in use
    */
   submit(jobs: readonly NewJob[]): Promise<void>
-  get(id: string): Promise<Job | null>
   /** @returns the ids for which this owner has a job */
   existing(ids: readonly string[]): Promise<string[]>
+  /** The number of this owner's jobs that are not final, counted up to `most`. */
+  countOpen(most: number): Promise<number>
+}
+
+/** Each `decide` receives the locked job. If it returns null, the job is unchanged; if it throws, nothing is stored. */
+export interface JobStore extends SubmittingStore {
+  /** The same store, limited to the rows of an owner. Ids are in the form that this owner uses. */
+  ownedBy(owner: Owner): JobStore
+  /**
+   * Submits in a transaction of the application.
+   *
+   * @throws InvalidInputError when the transaction cannot run statements
+   */
+  in(transaction: Transaction): SubmittingStore
+  get(id: string): Promise<Job | null>
   /** Cancels a job, or asks its worker to stop it. @returns the job afterwards; null when it does not exist */
   cancel(
     id: string,
@@ -82,6 +88,4 @@ export interface JobStore {
    * its schedule may run at the same time.
    */
   retry(id: string, decide: (job: JobToRetry) => { readonly exclusive: boolean }): Promise<Job | null>
-  /** The number of this owner's jobs that are not final, counted up to `most`. */
-  countOpen(most: number): Promise<number>
 }

@@ -34,7 +34,7 @@ export type Check<Row> = (current: Row) => void
 /** If a write has no `plan`, a scheduler plans the row. */
 export interface ScheduleStore {
   ownedBy(owner: Owner): ScheduleStore
-  /** See `JobStore.in`. */
+  /** The same store in a transaction of the application. @throws InvalidInputError when it cannot run statements */
   in(transaction: Transaction): ScheduleStore
   /** @throws ConflictError when the id is in use */
   create(created: NewSchedule, plan?: PlanEdit): Promise<Schedule>

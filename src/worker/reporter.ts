@@ -128,6 +128,13 @@ export function reporterOf(logger: Logger, events: Emitter<KalendsEvents>, redac
       events.emit('error', () => ({ where: `job ${jobId}`, error }))
     },
 
+    onLeftBehind(names: readonly string[]): void {
+      logger.warn(
+        { names },
+        `submit of the external queue changed its connection: ${names.join(', ')}. Kalends has undone this; remove the statement from submit, or restore the value there`,
+      )
+    },
+
     settled(result: Settled): void {
       for (const settled of result.settled) {
         const { id: jobId, task, scheduleId, attempt, outcome } = settled

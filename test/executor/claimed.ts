@@ -119,6 +119,7 @@ export function executorOn(
     onSettled: () => {},
     onRejected: () => {},
     onUnstartable: () => {},
+    onLeftBehind: () => {},
     onDropped: () => {},
     onError: (error) => void errors.push(error),
     ...options,

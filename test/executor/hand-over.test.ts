@@ -83,6 +83,7 @@ function scene(
     onStarted: ({ id }) => void handedOver.push(id),
     onSettled: () => {},
     onUnstartable: refused,
+    onLeftBehind: () => {},
     onError: errors,
   })
   return { handOver, left, limits, committed, settled, refused, errors, handedOver, postponed }

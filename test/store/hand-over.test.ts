@@ -46,6 +46,26 @@ function writeOn(connection: object): Write {
   }
 }
 
+/** Ends the transaction in a way that the guard of the connection does not notice. */
+async function hidden(connection: object, statement: 'COMMIT' | 'ROLLBACK'): Promise<void> {
+  if ('pragma' in connection && 'exec' in connection && typeof connection.exec === 'function') {
+    connection.exec(`SELECT 1; ${statement}`)
+    return
+  }
+  await writeOn(connection)(`PREPARE hidden FROM '${statement}'`)
+  await writeOn(connection)('EXECUTE hidden')
+}
+
+/** The error of a call, whether it throws or rejects. */
+async function refusal(call: () => unknown): Promise<unknown> {
+  try {
+    await call()
+    return null
+  } catch (error) {
+    return error
+  }
+}
+
 onEachStore((under) => {
   beforeEach(async () => {
     await under.query('DROP TABLE IF EXISTS own_job')
@@ -59,8 +79,22 @@ onEachStore((under) => {
   }
   const handOver = (
     submit: Parameters<typeof under.store.executing.handOver>[4] = insertOwn,
-    { queue = QUEUE, limit = 100, refused = [] as [id: string, error: unknown][] } = {},
-  ) => under.store.executing.handOver(WORKER, queue, limit, '', submit, (...of) => void refused.push(of))
+    {
+      queue = QUEUE,
+      limit = 100,
+      refused = [] as [id: string, error: unknown][],
+      leftBehind = [] as string[],
+    } = {},
+  ) =>
+    under.store.executing.handOver(
+      WORKER,
+      queue,
+      limit,
+      '',
+      submit,
+      (...of) => void refused.push(of),
+      (names) => void leftBehind.push(...names),
+    )
   const route = (queue: string, tasks: readonly string[], worker = WORKER) =>
     under.store.executing.route(worker, queue, tasks)
   const own = async () => (await under.query('SELECT id FROM own_job ORDER BY id')).map(({ id }) => id)
@@ -316,7 +350,7 @@ onEachStore((under) => {
       await waiting('a')
       const committed = handOver(async (jobs, connection) => {
         await insertOwn(jobs, connection)
-        await writeOn(connection)('/* hidden */ COMMIT')
+        await hidden(connection, 'COMMIT')
       })
       await expect(committed).rejects.toBeInstanceOf(TransactionEndedError)
       expect(await claimsOf()).toEqual(['a'])
@@ -328,7 +362,7 @@ onEachStore((under) => {
       await waiting('a')
       const throwing = handOver(async (jobs, connection) => {
         await insertOwn(jobs, connection)
-        await writeOn(connection)('/* hidden */ COMMIT')
+        await hidden(connection, 'COMMIT')
         // Imitates a lock timeout, which a transaction survives.
         throw Object.assign(new Error('Lock wait timeout exceeded'), { errno: 1205 })
       })
@@ -337,7 +371,7 @@ onEachStore((under) => {
       await under.query("UPDATE job SET state = 'waiting', claim = 0")
       const hanging = handOver(
         async (_, connection) => {
-          await writeOn(connection)('/* hidden */ COMMIT')
+          await hidden(connection, 'COMMIT')
           await new Promise(() => undefined)
         },
         // The callback commits long before its deadline, even on a busy machine.
@@ -377,7 +411,7 @@ onEachStore((under) => {
       async (how) => {
         await waiting('a')
         const handing = handOver(async (jobs, connection) => {
-          await writeOn(connection)('/* hidden */ ROLLBACK')
+          await hidden(connection, 'ROLLBACK')
           await insertOwn(jobs, connection)
           if (how.endsWith('throws')) throw new Error('at last')
         })
@@ -398,6 +432,11 @@ onEachStore((under) => {
         'rollback',
         'ROLLBACK WORK',
         'END;',
+        'END TRANSACTION',
+        '/* hidden */ COMMIT',
+        '-- hidden\nCOMMIT',
+        ' ; COMMIT',
+        ...(under.kind === 'sqlite' ? [] : ['/*!50000 COMMIT */', '# hidden\nCOMMIT']),
       ]) {
         const refused: [string, unknown][] = []
         const handing = handOver((_, connection) => writeOn(connection)(statement).then(() => undefined), {
@@ -408,11 +447,18 @@ onEachStore((under) => {
         await again('a')
       }
       expect(await jobRow(under, 'a')).toMatchObject({ state: 'waiting', claim: 0 })
-      const names =
-        under.kind === 'sqlite' ? ['close'] : ['commit', 'rollback', 'beginTransaction', 'release']
+      const throwing = under.kind === 'sqlite' ? ['close', 'transaction'] : ['release', 'destroy', 'close']
+      const rejecting =
+        under.kind === 'sqlite'
+          ? []
+          : ['commit', 'rollback', 'beginTransaction', 'end', 'changeUser', 'reset', Symbol.asyncDispose]
       await handOver(async (_, connection) => {
-        for (const name of names)
+        for (const name of throwing)
           expect(() => Reflect.get(connection, name).call(connection), name).toThrow(ConflictError)
+        for (const name of rejecting)
+          expect(await refusal(() => Reflect.get(connection, name).call(connection))).toBeInstanceOf(
+            ConflictError,
+          )
         const write = writeOn(connection)
         for (const statement of [
           'SAVEPOINT a',
@@ -423,6 +469,138 @@ onEachStore((under) => {
           await write(statement)
       })
       expect(await jobRow(under, 'a')).toMatchObject({ state: 'external' })
+    })
+
+    it('refuses each use of the connection after submit has returned: mysql2 rejects, SQLite throws', async () => {
+      await waiting('a')
+      const sql = "INSERT INTO own_job (id) VALUES ('late')"
+      const late: Record<string, () => unknown> = {}
+      const lateUses = (target: object, names: readonly string[], given: unknown = sql) => {
+        for (const name of names)
+          late[`${name} of ${target.constructor.name}`] = () => Reflect.get(target, name).call(target, given)
+      }
+      await handOver(async (_, connection) => {
+        if (under.kind === 'sqlite') {
+          lateUses(connection, ['exec', 'prepare', 'pragma'])
+          lateUses(Reflect.get(connection, 'prepare').call(connection, sql).raw(), ['run'], [])
+          return
+        }
+        lateUses(connection, ['query', 'execute', 'prepare', 'commit', 'ping'])
+        late['query of an object'] = () => Reflect.get(connection, 'query').call(connection, { sql })
+        lateUses(await Reflect.get(connection, 'prepare').call(connection, sql), ['execute'], [])
+        // mysql2's own connection, with callbacks, and another one with promises that it creates.
+        const inner = Reflect.get(connection, 'connection')
+        expect(() => inner.query('COMMIT')).toThrow(ConflictError)
+        lateUses(inner.promise(), ['query', 'execute'])
+      })
+      for (const [name, call] of Object.entries(late)) {
+        expect(await refusal(call), name).toMatchObject({
+          message: expect.stringContaining('This transaction has ended'),
+        })
+        if (under.kind === 'sqlite') expect(call, name).toThrow(ConflictError)
+        else expect(() => void Promise.resolve(call()).catch(() => null), name).not.toThrow()
+      }
+      expect(await own()).toEqual([])
+    })
+
+    const CHANGES: Readonly<Record<string, readonly string[]>> =
+      under.kind === 'sqlite'
+        ? {
+            'PRAGMA query_only = 1': ['query_only'],
+            'PRAGMA main.ignore_check_constraints(1)': ['ignore_check_constraints'],
+            'PRAGMA recursive_triggers = ON': ['recursive_triggers'],
+            'PRAGMA query_only': [],
+          }
+        : {
+            'SET autocommit = 0': ['autocommit'],
+            '/* set */ SET @@SESSION.autocommit = OFF': ['autocommit'],
+            "SET sql_mode = '', SESSION sql_select_limit = 1": ['sql_mode', 'sql_select_limit'],
+            "SET time_zone = '+13:00'": ['time_zone'],
+            "SET completion_type = 'CHAIN'": ['completion_type'],
+            'SET foreign_key_checks = 0, unique_checks = 0': ['foreign_key_checks', 'unique_checks'],
+            'SET sql_safe_updates = 1': ['sql_safe_updates'],
+            'SET timestamp = 100': ['timestamp'],
+            'SET NAMES latin1': ['character_set_client'],
+            'SET SESSION TRANSACTION ISOLATION LEVEL SERIALIZABLE': ['transaction_isolation'],
+            'USE information_schema': ['the current database'],
+            'CREATE TEMPORARY TABLE job (id INT)': [],
+            "SELECT GET_LOCK('left behind', 0)": [],
+            'SET @left = 1': [],
+            [`SET autocommit = 1`]: [],
+          }
+    const STATE =
+      under.kind === 'sqlite'
+        ? ['query_only', 'ignore_check_constraints', 'recursive_triggers'].map((name) => `PRAGMA ${name}`)
+        : [
+            `SELECT @@autocommit, @@sql_mode, @@completion_type, @@foreign_key_checks, @@unique_checks,
+               @@sql_safe_updates, @@character_set_client, @left, DATABASE(), IS_USED_LOCK('left behind') AS held,
+               ABS(TIMESTAMPDIFF(SECOND, NOW(), SYSDATE())) > 60 AS is_off`,
+          ]
+    const AS_NEW =
+      under.kind === 'sqlite'
+        ? /^\[(\[\{"\w+":0\}\],?){3}\]$/
+        : /^\[\[\{"@@autocommit":1,"@@sql_mode":"STRICT_TRANS_TABLES","@@completion_type":"NO_CHAIN","@@foreign_key_checks":1,"@@unique_checks":1,"@@sql_safe_updates":0,"@@character_set_client":"utf8mb4","@left":null,"DATABASE\(\)":"(?!information_schema)\w+","held":null,"is_off":0\}\]\]$/
+    it.each(Object.entries(CHANGES))(
+      'hands the jobs over, and names and undoes what the callback leaves behind: %s',
+      async (statement, names) => {
+        await waiting('a')
+        const leftBehind: string[] = []
+        const submit: Parameters<typeof handOver>[0] = async (jobs, connection) => {
+          await insertOwn(jobs, connection)
+          await writeOn(connection)(statement)
+        }
+        expect(await handOver(submit, { leftBehind })).toMatchObject([{ id: 'a' }])
+        expect(leftBehind).toEqual(names)
+        expect(await own()).toEqual(['a'])
+        // The next hand-over works, on a connection that is as good as new.
+        await waiting('b')
+        const state: unknown[] = []
+        await handOver(async (jobs, connection) => {
+          await insertOwn(jobs, connection)
+          for (const sql of STATE)
+            state.push(
+              under.kind === 'sqlite'
+                ? Reflect.get(connection, 'prepare').call(connection, sql).all()
+                : (await Reflect.get(connection, 'query').call(connection, sql))[0],
+            )
+        })
+        expect(await own()).toEqual(['a', 'b'])
+        expect(JSON.stringify(state)).toMatch(AS_NEW)
+      },
+    )
+
+    it('names nothing if the callback restores the value itself', async () => {
+      await waiting('a')
+      const setting = under.kind === 'sqlite' ? 'PRAGMA query_only' : 'SET sql_safe_updates'
+      const leftBehind: string[] = []
+      await handOver(
+        async (_, connection) => {
+          for (const value of [1, 0]) await writeOn(connection)(`${setting} = ${value}`)
+        },
+        { leftBehind },
+      )
+      expect(leftBehind).toEqual([])
+      expect(await jobRow(under, 'a')).toMatchObject({ state: 'external' })
+    })
+
+    it('names and undoes what a callback leaves behind that throws', async () => {
+      await waiting('a')
+      const leftBehind: string[] = []
+      const [statement, name] =
+        under.kind === 'sqlite'
+          ? ['PRAGMA query_only = 1', 'query_only']
+          : ['SET autocommit = 0', 'autocommit']
+      await handOver(
+        async (_, connection) => {
+          await writeOn(connection)(statement)
+          throw new Error('at last')
+        },
+        { leftBehind },
+      )
+      expect(leftBehind).toContain(name)
+      await again('a')
+      expect((await handOver()).map(({ id }) => id)).toEqual(['a'])
+      expect(await own()).toEqual(['a'])
     })
 
     it('respects freezes and the limit, and lets groups take turns', async () => {

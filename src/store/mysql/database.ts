@@ -25,6 +25,7 @@ import {
 } from './errors.ts'
 import { NotInGroupError } from './group.ts'
 import { connectTimeoutOf, groupOf, hostsOf } from './hosts.ts'
+import { MysqlLentSession } from './lent-session.ts'
 import { examine, type Server, session } from './session.ts'
 import { limitStatements, OWN_SESSION } from './session-variables.ts'
 import { abandon, withTimeout } from './timeout.ts'
@@ -50,6 +51,21 @@ const ONLY_HOST_TIMEOUT_MS = 10_000
 const EXCLUSIVE_WAIT_SECONDS = 600
 /** In a cluster, larger transactions conflict more often with those of other nodes, and are rolled back as a whole. */
 const MAX_AT_ONCE_IN_A_CLUSTER = 100
+/** The methods of mysql2's connections and prepared statements that return promises. */
+const ASYNCHRONOUS: ReadonlySet<string> = new Set([
+  'beginTransaction',
+  'changeUser',
+  'commit',
+  'connect',
+  'end',
+  'execute',
+  'ping',
+  'prepare',
+  'query',
+  'reset',
+  'rollback',
+])
+
 /** How long, and how many times, work waits for row and table locks that other transactions hold. */
 export interface LockWaits {
   readonly seconds: number
@@ -219,8 +235,11 @@ export class MysqlDatabase implements Database {
     work: (sql: Sql, lend: Lend) => Promise<Result>,
   ): Promise<Result> {
     await connection.query('START TRANSACTION')
+    const lent = new MysqlLentSession(connection)
     const lend = lender(sql, {
       connection,
+      session: lent,
+      asynchronous: ASYNCHRONOUS,
       isNoSavepoint,
       abandon: () => abandon(connection, new Error('The callback took too long')),
     })
@@ -232,9 +251,11 @@ export class MysqlDatabase implements Database {
       // Always roll back: a lock wait timeout rolls back only its own statement, so a COMMIT would keep the statements
       // before it.
       await connection.query('ROLLBACK').catch(() => connection.destroy())
-      // The application's statements may also have changed variables of the session.
+      // DDL in the callback may also have taken locks that outlive the transaction.
       if (error instanceof TransactionEndedError) connection.destroy()
       throw error
+    } finally {
+      if (lent.isChanged) connection.destroy()
     }
   }
 

@@ -1,12 +1,12 @@
 /** Locks, updates and joins rows by key. In other files, rows are locked only through the index that selects them. */
 import type { BatchColumn, Dialect, SqlValue } from '../database.ts'
 import { integerLiteral, placeholders } from '../literals.ts'
-import type { Context, TablesContext } from './context.ts'
+import type { AnyContext, Context, TablesContext } from './context.ts'
 import { keyOf } from './tables.ts'
 
 export interface LockedRows {
   readonly table: string
-  readonly columns: string
+  readonly columns: readonly string[]
   readonly ids: readonly string[]
   /** Default: `skip`. */
   readonly locked?: 'wait' | 'skip'
@@ -16,14 +16,14 @@ export interface LockedRows {
 
 /** Locks rows and reads them in key order, the order in which all transactions take locks. */
 export async function lockRows<Row>(
-  context: Context,
+  context: AnyContext,
   { table, columns, ids, locked = 'skip', where, params = [] }: LockedRows,
 ): Promise<Row[]> {
   if (ids.length === 0) return []
   const key = keyOf(context.tables, context.dialect, table)
-  return await context.rows<Row>(
-    `SELECT ${columns}
-     FROM ${context.dialect.found(table, 'key')}
+  return await context.select<Row>(
+    columns,
+    `FROM ${context.dialect.found(table, 'key')}
      WHERE id IN (${placeholders(ids, key)})${where === undefined ? '' : ` AND ${where}`}
      ORDER BY id ${context.dialect.locked(locked)}`,
     [...ids, ...params],
@@ -38,18 +38,18 @@ export async function lockIds(
   where?: string,
   params?: readonly SqlValue[],
 ): Promise<string[]> {
-  const rows = await lockRows<{ id: string }>(tx, { table, columns: 'id', ids, where, params })
+  const rows = await lockRows<{ id: string }>(tx, { table, columns: ['id'], ids, where, params })
   return rows.map(({ id }) => id)
 }
 
 /** @param params  the values of the assignments; `where` takes none. @returns the number of matched rows */
-export async function updateRows(
-  context: Context,
+export async function updateRows<Count>(
+  context: AnyContext<Count>,
   table: string,
   assignments: Readonly<Record<string, string>>,
   ids: readonly string[],
   { params = [], where }: { readonly params?: readonly SqlValue[]; readonly where?: string } = {},
-): Promise<number> {
+): Promise<Count | 0> {
   if (ids.length === 0) return 0
   const key = keyOf(context.tables, context.dialect, table)
   const list = Object.entries(assignments).map(([column, value]) => `${column} = ${value}`)
@@ -67,7 +67,7 @@ export async function updateRows(
  * whose values stay the same. Without this, a job that is submitted while the previous job ends on another server would
  * stay blocked. Flipping the lowest bit twice works for any value of the column.
  */
-export async function touchSchedules(tx: Context, ids: readonly string[]): Promise<void> {
+export async function touchSchedules(tx: AnyContext, ids: readonly string[]): Promise<void> {
   const assignments = { error_count: 'error_count + 1 - 2 * (error_count % 2)' }
   for (let turn = 0; turn < 2; turn += 1)
     await updateRows(tx, tx.tables.schedule, assignments, ids.toSorted())
@@ -153,7 +153,7 @@ export function batchTable<Of extends Columns>(
 
 /** @param assignments  expressions by column; `t` is the row, and `b` is the batch */
 export async function updateFromBatch<Of extends Columns>(
-  context: Context,
+  context: AnyContext,
   table: string,
   columns: Of,
   rows: readonly BatchRow<Of>[],

@@ -52,7 +52,7 @@ export function claim(
 export function handOver(
   context: TablesContext,
   isolation: Isolation,
-  [worker, queue, limit, afterGroup, submit, onRefused]: Parameters<ExecutingStore['handOver']>,
+  [worker, queue, limit, afterGroup, submit, onRefused, onLeftBehind]: Parameters<ExecutingStore['handOver']>,
 ): Promise<ClaimedJob[]> {
   const which = { names: [claimedAs(queue.name)], limit, afterGroup, ...(onRefused && { onRefused }) }
   return claimTurns(context, isolation, which, async (tx, rows, _before, lend) => {
@@ -60,7 +60,7 @@ export function handOver(
     // The hand-over is written first: even if the callback ends the transaction, its writes are never stored without
     // the hand-over.
     if (jobs.length > 0)
-      await lend((connection, signal) => submit(jobs, connection, signal), queue.deadlineMs)
+      await lend((connection, signal) => submit(jobs, connection, signal), queue.deadlineMs, onLeftBehind)
     return jobs
   })
 }
@@ -202,7 +202,7 @@ async function lockTurns<Row>(
   tx: Context,
   turns: readonly (Turn & Partial<PlacedTurn>)[],
   of: {
-    readonly columns: string
+    readonly columns: readonly string[]
     readonly limit: number
     readonly taskLimits: ReadonlyMap<string, number>
     readonly except: LeftOutRows
@@ -217,7 +217,7 @@ async function lockTurns<Row>(
     return exceptFor(isTask(name) ? ofGroup.filter(({ task }) => task === name) : ofGroup, dialect.jobId)
   }
   const part = (turn: Turn & Partial<PlacedTurn>) =>
-    `SELECT ${of.columns}
+    `SELECT ${of.columns.join(', ')}
      FROM ${dialect.found(tables.job, { index: tables.claimIndex })}
      WHERE ready = 1 AND group_ = ? AND claim_task = ?
        ${turn.behind === undefined ? '' : `AND claim_rank = ? AND id > ${dialect.jobId}`} ${exceptOf(turn).text}
@@ -272,7 +272,7 @@ async function hold(
   freezes: readonly FreezeRow[],
   except: LeftOutRows,
 ): Promise<void> {
-  const columns = 'id, task, group_, periodic_task_id'
+  const columns = ['id', 'task', 'group_', 'periodic_task_id']
   const of = { columns, limit: HELD_AT_ONCE, taskLimits: new Map<string, number>(), except }
   const rows = await lockTurns<FreezableRow>(tx, turns, of)
   await holdFrozen(tx, rows, freezes)

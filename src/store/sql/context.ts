@@ -1,28 +1,39 @@
 import { callerTransaction, inTurn, wholly } from '../caller-transaction.ts'
-import type { Database, Dialect, Lend, Sql } from '../database.ts'
+import type { AnySql, Database, Dialect, Lend, Sql } from '../database.ts'
 import type { Transaction } from '../job-store.ts'
 import { fromStored } from '../../model/instant.ts'
 import { type Tables, tables } from './tables.ts'
 
-export interface Context {
-  /** Begins a SELECT that may run in a transaction of the application. Each column is a name, or `… AS name`. */
-  readonly select: (columns: readonly string[]) => string
+/** A connection of Kalends, or a transaction of the application. */
+export interface AnyContext<Count = unknown> extends AnySql<Count> {
   /** Ends a SELECT that must see rows committed after the snapshot of this transaction; empty without a snapshot. */
   readonly current: string
   /** Ends a SELECT of jobs whose schedule is already locked. */
   readonly locking: string
-  readonly rows: Sql['rows']
-  readonly run: Sql['run']
   readonly dialect: Dialect
   readonly tables: Tables
 }
 
+/** A connection of Kalends. `run` returns the number of matched rows. */
+export interface Context extends AnyContext<number> {
+  readonly rows: Sql['rows']
+}
+
+type Begin<Of> = <Result>(work: (tx: Of) => Promise<Result>) => Promise<Result>
+
+/** Begins a transaction of Kalends, or continues one of the application. */
+export interface WriteContext extends AnyContext {
+  readonly transaction: Begin<AnyContext>
+  /** Runs the transaction again after a unique key conflict; it then reads the row that has the key. */
+  readonly transactionOnKeys: Begin<AnyContext>
+}
+
 export interface TablesContext extends Context {
   readonly database: Database
-  readonly transaction: <Result>(work: (tx: Context) => Promise<Result>) => Promise<Result>
+  readonly transaction: Begin<Context>
   readonly lendingTransaction: <Result>(work: (tx: Context, lend: Lend) => Promise<Result>) => Promise<Result>
-  /** Runs the transaction again after a unique key conflict; it then reads the row that has the key. */
-  readonly transactionOnKeys: <Result>(work: (tx: Context) => Promise<Result>) => Promise<Result>
+  /** See `WriteContext`. */
+  readonly transactionOnKeys: Begin<Context>
 }
 
 export function tablesContext(database: Database, prefix: string): TablesContext {
@@ -30,7 +41,7 @@ export function tablesContext(database: Database, prefix: string): TablesContext
   const on = (sql: Sql): Context => ({
     dialect,
     tables: names,
-    select: (columns) => `SELECT ${columns.join(', ')}`,
+    select: (columns, rest, params) => sql.rows(`SELECT ${columns.join(', ')} ${rest}`, params),
     current: '',
     locking: '',
     rows: (text, params) => sql.rows(text, params),
@@ -49,16 +60,21 @@ export function tablesContext(database: Database, prefix: string): TablesContext
 }
 
 /** @throws InvalidInputError when the transaction cannot run statements */
-export function inTransactionOf(context: TablesContext, given: Transaction): TablesContext {
-  const { dialect } = context
+export function inTransactionOf(context: WriteContext, given: Transaction): WriteContext {
+  const { dialect, tables: names } = context
   const locking = dialect.locked('wait')
-  const tx: Context = { ...context, ...callerTransaction(given, dialect), locking }
+  const tx: AnyContext = {
+    dialect,
+    tables: names,
+    current: '',
+    locking,
+    ...callerTransaction(given, dialect),
+  }
   const transaction =
-    (of: Context) =>
-    <Result>(work: (of: Context) => Promise<Result>) =>
+    (of: AnyContext) =>
+    <Result>(work: (of: AnyContext) => Promise<Result>) =>
       inTurn(given, () => wholly(of, () => work(of)))
   return {
-    ...context,
     ...tx,
     run: (text, params) => inTurn(given, () => tx.run(text, params)),
     transaction: transaction(tx),
@@ -67,11 +83,7 @@ export function inTransactionOf(context: TablesContext, given: Transaction): Tab
   }
 }
 
-function onKeys(
-  { isDuplicate }: Dialect,
-  first: TablesContext['transaction'],
-  again = first,
-): TablesContext['transactionOnKeys'] {
+function onKeys<Of>({ isDuplicate }: Dialect, first: Begin<Of>, again = first): Begin<Of> {
   return (work) =>
     first(work).catch((error: unknown) => {
       if (!isDuplicate(error)) throw error
@@ -79,7 +91,7 @@ function onKeys(
     })
 }
 
-export async function readClock({ select, rows, dialect }: Context): Promise<Date> {
-  const [row] = await rows<{ clock: string }>(select([`${dialect.now} AS clock`]))
+export async function readClock({ select, dialect }: AnyContext): Promise<Date> {
+  const [row] = await select<{ clock: string }>([`${dialect.now} AS clock`], '')
   return fromStored(row?.clock ?? '')
 }

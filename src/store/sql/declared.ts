@@ -107,7 +107,7 @@ async function lockSchedules(tx: Context, where: Condition): Promise<StoredSched
   const found = await tx.rows<{ id: string }>(`SELECT id FROM ${schedule} WHERE ${where.text}`, where.params)
   const rows = await lockRows<ScheduleRow>(tx, {
     table: schedule,
-    columns: scheduleExpressions(tx.dialect).join(', '),
+    columns: scheduleExpressions(tx.dialect),
     ids: found.map((row) => row.id),
     locked: 'wait',
   })

@@ -146,7 +146,12 @@ const byIndex = (_: unknown, index: number) => String(index)
 async function saveProgress(tx: Context, progress: readonly JobProgress[]): Promise<readonly JobProgress[]> {
   const ids = progress.map(({ fence }) => fence.id)
   const where = "state = 'running'"
-  const rows = await lockRows<Fence>(tx, { table: tx.tables.job, columns: 'id, worker, claim', ids, where })
+  const rows = await lockRows<Fence>(tx, {
+    table: tx.tables.job,
+    columns: ['id', 'worker', 'claim'],
+    ids,
+    where,
+  })
   const mine = new Set(rows.map(fenceText))
   const isMine = ({ fence }: JobProgress) => mine.has(fenceText(fence))
   await updateFromBatch(

@@ -9,7 +9,7 @@ import { claimedAs, EVERY_TASK, type ExecutingStore } from '../executing-store.t
 import { placeholders } from '../literals.ts'
 import { lockRows, updateFound, updateFromBatch } from './by-key.ts'
 import { type Condition, nextOf } from './conditions.ts'
-import type { Context, TablesContext } from './context.ts'
+import type { AnyContext, Context, TablesContext } from './context.ts'
 import { textsOf } from './stored-json.ts'
 import { type Tables } from './tables.ts'
 
@@ -30,11 +30,11 @@ export function queueOfSchedule(tables: Tables): string {
 export type QueueOf = (task: string) => Condition
 
 /** One job needs no extra statement. For several, one query reads all routes: subqueries would take twice as long. */
-export async function queueOf({ select, rows, tables }: Context, jobs: number): Promise<QueueOf> {
+export async function queueOf({ select, tables }: AnyContext, jobs: number): Promise<QueueOf> {
   if (jobs === 1)
     return (task) =>
       isBuiltIn(task) ? { text: '?', params: [null] } : { text: of(tables, '?'), params: [task] }
-  const routes = await rows<Route>(`${select(['task', 'queue'])} FROM ${tables.taskQueue}`)
+  const routes = await select<Route>(['task', 'queue'], `FROM ${tables.taskQueue}`)
   const queues = new Map(routes.map(({ task, queue }) => [task, queue]))
   return (task) => {
     const queue = isBuiltIn(task) ? null : (queues.get(task) ?? queues.get(EVERY_TASK) ?? null)
@@ -142,7 +142,7 @@ export async function postpone(
   await context.transaction(async (tx) => {
     const rows = await lockRows<{ id: string; releases: number; clock: string }>(tx, {
       table: tx.tables.job,
-      columns: `id, releases, ${tx.dialect.now} AS clock`,
+      columns: ['id', 'releases', `${tx.dialect.now} AS clock`],
       ids: [...errors.keys()].toSorted(),
       where: 'ready = 1',
     })

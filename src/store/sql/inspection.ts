@@ -164,11 +164,14 @@ async function broken(
  * the future are found by a scan that reads neither generated columns nor the clock for each row. The rows are read by
  * key with a join, because servers would evaluate a UNION inside a condition for each row of the table.
  */
-export async function furthest({ rows, dialect, tables }: Context, most: number): Promise<FurthestSchedules> {
+export async function furthest(
+  { select, dialect, tables }: Context,
+  most: number,
+): Promise<FurthestSchedules> {
   const limit = integerLiteral(most)
-  const found = await rows<PlannableRow>(
-    `SELECT ${plannableColumns(dialect)}
-     FROM (
+  const found = await select<PlannableRow>(
+    plannableColumns(dialect),
+    `FROM (
        SELECT id FROM (
          SELECT id FROM ${dialect.found(tables.schedule, { index: tables.wakeIndex })}
          WHERE wake_at > ${dialect.now} AND worker IS NULL

@@ -6,14 +6,27 @@ import { JOB_SETTING_NAMES, settingOf } from '../../model/settings.ts'
 import type { Dialect, SqlValue } from '../database.ts'
 import { fromStored, toText } from '../../model/instant.ts'
 import type { SettledAttempt } from '../executing-store.ts'
-import type { FinishedRun, JobStore, NewJob } from '../job-store.ts'
+import type { FinishedRun, JobStore, NewJob, SubmittingStore } from '../job-store.ts'
 import { lockRows, touchSchedules, updateRows } from './by-key.ts'
 import { and, both, type Condition, OPEN, scopeCondition } from './conditions.ts'
-import { type Context, inTransactionOf, type TablesContext } from './context.ts'
+import {
+  type AnyContext,
+  type Context,
+  inTransactionOf,
+  type TablesContext,
+  type WriteContext,
+} from './context.ts'
 import { type SettlingRow, settlingColumns, writeOutcomes } from './outcomes.ts'
 import { attemptRecorder, type RecordAttempts, settledAttempt } from './settle.ts'
 import { findOpenJob, findOwn, findOwnId, shownJob } from './own-ids.ts'
-import { jobColumns, type JobRow, plannableColumns, type PlannableRow, settingValue, toJob } from './rows.ts'
+import {
+  jobExpressions,
+  type JobRow,
+  plannableColumns,
+  type PlannableRow,
+  settingValue,
+  toJob,
+} from './rows.ts'
 import { type QueueOf, queueOf } from './external.ts'
 import { countUpTo } from './lists/scan.ts'
 
@@ -26,27 +39,17 @@ const NAMES_AT_ONCE = 1000
 
 export function jobStore(context: TablesContext, owner: Owner = ANY_OWNER): JobStore {
   const { dialect, tables } = context
-  const scope = scopeCondition(owner)
 
   return {
     ownedBy: (other) => jobStore(context, other),
 
-    in: (transaction) => jobStore(inTransactionOf(context, transaction), owner),
+    in: (transaction) => submittingStore(inTransactionOf(context, transaction), owner),
 
-    submit: (jobs) => submitJobs(context, owner, jobs),
+    ...submittingStore(context, owner),
 
     async get(name) {
       const id = await findOwnId(context, 'job', owner, name)
       return id === null ? null : readJob(context, owner, id)
-    },
-
-    async existing(names) {
-      const found: string[] = []
-      for (let start = 0; start < names.length; start += NAMES_AT_ONCE) {
-        const own = await findOwn(context, 'job', owner, names.slice(start, start + NAMES_AT_ONCE))
-        found.push(...own.keys())
-      }
-      return found
     },
 
     cancel: (name, decide) =>
@@ -70,6 +73,24 @@ export function jobStore(context: TablesContext, owner: Owner = ANY_OWNER): JobS
       attemptRecorder()((record) => context.transactionOnKeys((tx) => finishLocked(tx, owner, of, record))),
 
     retry: (...of) => retryJob(context, owner, of),
+  }
+}
+
+function submittingStore(context: WriteContext, owner: Owner): SubmittingStore {
+  const { dialect, tables } = context
+  const scope = scopeCondition(owner)
+
+  return {
+    submit: (jobs) => submitJobs(context, owner, jobs),
+
+    async existing(names) {
+      const found: string[] = []
+      for (let start = 0; start < names.length; start += NAMES_AT_ONCE) {
+        const own = await findOwn(context, 'job', owner, names.slice(start, start + NAMES_AT_ONCE))
+        found.push(...own.keys())
+      }
+      return found
+    },
 
     countOpen(most) {
       const { job, jobOpenGroupIndex, jobOpenSubmitterIndex, jobStateIndex } = tables
@@ -155,20 +176,21 @@ function retryJob(
   })
 }
 
-async function readJob({ rows, tables, dialect }: Context, owner: Owner, id: string): Promise<Job | null> {
+async function readJob({ select, tables, dialect }: Context, owner: Owner, id: string): Promise<Job | null> {
   const scope = scopeCondition(owner)
-  const [row] = await rows<JobRow>(
-    `SELECT ${jobColumns(dialect)} FROM ${tables.job} WHERE id = ${dialect.jobId}${scope.text}`,
+  const [row] = await select<JobRow>(
+    jobExpressions(dialect),
+    `FROM ${tables.job} WHERE id = ${dialect.jobId}${scope.text}`,
     [id, ...scope.params],
   )
   return row === undefined ? null : shownJob(owner, toJob(row))
 }
 
-async function submitJobs(context: TablesContext, owner: Owner, jobs: readonly NewJob[]): Promise<void> {
+async function submitJobs(context: WriteContext, owner: Owner, jobs: readonly NewJob[]): Promise<void> {
   const [only] = jobs
   if (only === undefined) return
   const parts = batches(jobs)
-  const insert = async (of: Context) => {
+  const insert = async (of: AnyContext) => {
     const queue = await queueOf(of, jobs.length)
     for (const batch of parts) await insertJobs(of, batch, queue)
   }
@@ -183,7 +205,7 @@ async function submitJobs(context: TablesContext, owner: Owner, jobs: readonly N
 
 /** Leaves out columns that hold their default in all of the jobs. [On MariaDB, this makes an INSERT 33 % cheaper.] */
 async function insertJobs(
-  { run, tables, dialect }: Context,
+  { run, tables, dialect }: AnyContext,
   jobs: readonly NewJob[],
   queue: QueueOf,
 ): Promise<void> {
@@ -224,8 +246,9 @@ async function lockWithSchedule(
   const id = await findOwnId(tx, 'job', owner, name)
   if (id === null) return null
   const params = [id, ...scope.params]
-  const [found] = await tx.rows<{ schedule: string | null }>(
-    `SELECT periodic_task_id AS schedule FROM ${tables.job} WHERE id = ${dialect.jobId}${scope.text}`,
+  const [found] = await tx.select<{ schedule: string | null }>(
+    ['periodic_task_id AS schedule'],
+    `FROM ${tables.job} WHERE id = ${dialect.jobId}${scope.text}`,
     params,
   )
   if (found === undefined) return null
@@ -235,9 +258,9 @@ async function lockWithSchedule(
     ids: found.schedule === null ? [] : [found.schedule],
     locked: 'wait',
   })
-  const [row] = await tx.rows<SettlingRow>(
-    `SELECT ${settlingColumns(dialect)}
-     FROM ${tables.job}
+  const [row] = await tx.select<SettlingRow>(
+    settlingColumns(dialect),
+    `FROM ${tables.job}
      WHERE id = ${dialect.jobId}${scope.text} ${dialect.locked('wait')}`,
     params,
   )

@@ -91,16 +91,16 @@ function markDue(
   [worker, limit, leaseMs, behind = [], onRefused]: Parameters<SchedulingStore['markDue']>,
 ): Promise<Mark[]> {
   const { dialect, tables } = context
-  const columns = `id, wake_at, ${dialect.now} AS clock`
+  const columns = ['id', 'wake_at', `${dialect.now} AS clock`]
   const from = beginning(behind)
   const except = exceptFor(isolation.leftOut())
   return isolation.find<DueRow, Mark>({
     onRefused,
     together: (report) =>
       context.transaction(async (tx) => {
-        const due = await tx.rows<DueRow>(
-          `SELECT ${columns}
-           FROM ${dialect.found(tables.schedule, { index: tables.wakeIndex })}
+        const due = await tx.select<DueRow>(
+          columns,
+          `FROM ${dialect.found(tables.schedule, { index: tables.wakeIndex })}
            WHERE wake_at <= ${dialect.now} ${from.text} ${except.text}
            ORDER BY wake_at
            LIMIT ${integerLiteral(limit)} ${dialect.locked('skip')}`,

@@ -10,7 +10,7 @@ import { groupBy } from '../group-by.ts'
 import { placeholders } from '../literals.ts'
 import { lockRows, updateRows } from './by-key.ts'
 import { type Condition, OPEN } from './conditions.ts'
-import type { Context } from './context.ts'
+import type { AnyContext, Context } from './context.ts'
 import { plannableColumns, type PlannableRow } from './rows.ts'
 import { type SettlingRow, settlingColumns, writeOutcomes } from './outcomes.ts'
 import type { Tables } from './tables.ts'
@@ -68,7 +68,7 @@ export async function jobsBefore(
   const replaceable = open.filter((one) => replacing.has(one.schedule))
   const got = await lockRows<OpenJob>(tx, {
     table: job,
-    columns: 'id, periodic_task_id AS schedule, state, attempt',
+    columns: ['id', 'periodic_task_id AS schedule', 'state', 'attempt'],
     ids: replaceable.map((one) => one.id),
     where: OPEN,
   })
@@ -90,12 +90,13 @@ export async function jobsBefore(
 
 /** The schedule's row must be locked, so that the numbers cannot change. */
 export async function openJobs(
-  { select, rows, dialect, tables, locking }: Context,
+  { select, dialect, tables, locking }: AnyContext,
   schedule: string,
 ): Promise<OpenJobs> {
   const { job, openIndex: index } = tables
-  const open = await rows<Pick<OpenJob, 'state' | 'attempt'>>(
-    `${select(['state', 'attempt'])} FROM ${dialect.found(job, { index })} WHERE open_key = ? ${locking}`,
+  const open = await select<Pick<OpenJob, 'state' | 'attempt'>>(
+    ['state', 'attempt'],
+    `FROM ${dialect.found(job, { index })} WHERE open_key = ? ${locking}`,
     [schedule],
   )
   return countStates(open)
@@ -130,13 +131,14 @@ export async function replaceOpen(tx: Context, jobs: readonly OpenJob[]): Promis
 }
 
 /** Cancels the waiting and blocked jobs of a schedule whose row is locked. */
-export async function cancelQueued(tx: Context, schedule: string, scope: Condition): Promise<void> {
+export async function cancelQueued(tx: AnyContext, schedule: string, scope: Condition): Promise<void> {
   const { dialect, tables } = tx
   const queued = "state IN ('waiting', 'blocked')"
-  const found = await tx.rows<{ id: string }>(
-    `SELECT id FROM ${dialect.found(tables.job, { index: tables.openIndex })}
+  const found = await tx.select<{ id: string }>(
+    ['id'],
+    `FROM ${dialect.found(tables.job, { index: tables.openIndex })}
      WHERE open_key = ? AND ${queued}${scope.text}
-     ORDER BY id`,
+     ORDER BY id ${tx.locking}`,
     [schedule, ...scope.params],
   )
   const columns = plannableColumns(dialect)

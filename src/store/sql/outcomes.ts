@@ -13,7 +13,7 @@ import { groupBy } from '../group-by.ts'
 import { integerLiteral, placeholders } from '../literals.ts'
 import { touchSchedules, updateFromBatch, updateRows } from './by-key.ts'
 import { nextOf, RETRYING } from './conditions.ts'
-import type { Context } from './context.ts'
+import type { AnyContext } from './context.ts'
 import { type PlannableRow, plannedFrom, toPlannable } from './rows.ts'
 
 /** The columns of a job that are read before its outcome is written. */
@@ -36,9 +36,15 @@ export interface Settling {
   readonly outcome: JobOutcome
 }
 
-export function settlingColumns({ instant, now }: Dialect): string {
-  return `id, periodic_task_id AS schedule, task, state, queue, worker, attempt, claim,
-    ${instant('started')} AS started, stop_requested, ${now} AS clock`
+export function settlingColumns({ instant, now }: Dialect): string[] {
+  const names = ['task', 'state', 'queue', 'worker', 'attempt', 'claim', 'stop_requested']
+  return [
+    'id',
+    'periodic_task_id AS schedule',
+    ...names,
+    `${instant('started')} AS started`,
+    `${now} AS clock`,
+  ]
 }
 
 /**
@@ -46,7 +52,7 @@ export function settlingColumns({ instant, now }: Dialect): string {
  * @returns the blocked jobs that became waiting, by schedule
  */
 export async function writeOutcomes(
-  tx: Context,
+  tx: AnyContext,
   settling: readonly Settling[],
   schedules: ReadonlyMap<string, PlannableRow>,
   { promoted, next = finish }: { promoted?: ReadonlyMap<string, string>; next?: typeof finish } = {},
@@ -66,7 +72,7 @@ const LAST_INSTANT = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
  * InnoDB then also locks the next entry of the index. [When this was two statements, two such transactions deadlocked.]
  */
 async function writeJobs(
-  tx: Context,
+  tx: AnyContext,
   settling: readonly Settling[],
   promoted: ReadonlyMap<string, string>,
 ): Promise<void> {
@@ -84,7 +90,7 @@ async function writeJobs(
 }
 
 /** Writes the most frequent outcome, success of a job without a schedule, in less CPU time than other outcomes. */
-async function writeSuccesses(tx: Context, settling: readonly Settling[]): Promise<void> {
+async function writeSuccesses(tx: AnyContext, settling: readonly Settling[]): Promise<void> {
   const rows = settling.map(({ row: { id, clock }, outcome }) => ({
     id,
     finished: clock,
@@ -173,7 +179,7 @@ function jobAfter({ row, outcome }: Settling) {
 
 /** The first blocked job of each schedule whose open jobs are all blocked after these outcomes. */
 export async function nextInTurn(
-  tx: Context,
+  tx: AnyContext,
   settling: readonly Settling[],
 ): Promise<ReadonlyMap<string, string>> {
   const final = settling.filter((one) => isFinal(one) && one.row.schedule !== null).map(({ row }) => row)
@@ -183,9 +189,9 @@ export async function nextInTurn(
   const { jobId } = tx.dialect
   // Without this index, MySQL would read the whole history of each schedule.
   const { job, openIndex: index } = tx.tables
-  const rows = await tx.rows<{ id: string; schedule: string }>(
-    `SELECT MIN(id) AS id, open_key AS schedule
-     FROM ${tx.dialect.found(`${job} AS b`, { index })}
+  const rows = await tx.select<{ id: string; schedule: string }>(
+    ['MIN(id) AS id', 'open_key AS schedule'],
+    `FROM ${tx.dialect.found(`${job} AS b`, { index })}
      WHERE open_key IN (${placeholders(schedules)})
        AND state = 'blocked'
        AND id NOT IN (${placeholders(ids, jobId)})
@@ -260,7 +266,7 @@ const SCHEDULE_ASSIGNMENTS = {
 
 /** Writes the counters, and the next run if the outcomes change it. */
 async function writeSchedules(
-  tx: Context,
+  tx: AnyContext,
   settling: readonly Settling[],
   rows: ReadonlyMap<string, PlannableRow>,
   next: typeof finish,
@@ -317,12 +323,12 @@ function scheduleAfter(row: PlannableRow, jobs: readonly Settling[], open: numbe
 const NO_RETRY = { retry_at: null, retry: null, retry_limit: null }
 
 /** The earliest retry of each schedule that has one. */
-async function nextRetries(tx: Context, schedules: readonly string[]) {
+async function nextRetries(tx: AnyContext, schedules: readonly string[]) {
   if (schedules.length === 0) return new Map<string, never>()
   const { dialect, tables } = tx
-  const rows = await tx.rows<{ id: string; retry_at: string; retry: number; retry_limit: number | null }>(
-    `SELECT id, retry_at, retry, retry_limit
-     FROM (
+  const rows = await tx.select<{ id: string; retry_at: string; retry: number; retry_limit: number | null }>(
+    ['id', 'retry_at', 'retry', 'retry_limit'],
+    `FROM (
        SELECT periodic_task_id AS id, COALESCE(${dialect.instant('run_at')}, ${dialect.now}) AS retry_at,
          CASE WHEN state = 'running' THEN attempt - 1 ELSE attempt END AS retry,
          CASE WHEN max_retries >= 0 THEN max_retries END AS retry_limit,
@@ -336,12 +342,15 @@ async function nextRetries(tx: Context, schedules: readonly string[]) {
   return new Map(rows.map((row) => [row.id, row]))
 }
 
-async function openCounts(tx: Context, schedules: readonly string[]): Promise<ReadonlyMap<string, number>> {
+async function openCounts(
+  tx: AnyContext,
+  schedules: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
   if (schedules.length === 0) return new Map()
   const { job, openIndex } = tx.tables
-  const rows = await tx.rows<{ id: string; open: number }>(
-    `SELECT open_key AS id, COUNT(*) AS open
-     FROM ${tx.dialect.found(job, { index: openIndex })}
+  const rows = await tx.select<{ id: string; open: number }>(
+    ['open_key AS id', 'COUNT(*) AS open'],
+    `FROM ${tx.dialect.found(job, { index: openIndex })}
      WHERE open_key IN (${placeholders(schedules)})
      GROUP BY open_key`,
     schedules,

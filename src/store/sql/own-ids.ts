@@ -4,7 +4,7 @@ import type { OpenJob } from '../../model/manual-runs.ts'
 import { isJobId, type Owner, shownId, storedIds } from '../../model/owner.ts'
 import { type Schedule, stateOf, type StoredSchedule } from '../../model/schedule.ts'
 import { scopeCondition } from './conditions.ts'
-import type { Context } from './context.ts'
+import type { AnyContext } from './context.ts'
 import { placeholders } from '../literals.ts'
 import { keyOf, type Tables } from './tables.ts'
 
@@ -16,7 +16,7 @@ import { keyOf, type Tables } from './tables.ts'
  * rows.
  */
 export async function findOwn(
-  context: Context,
+  context: AnyContext,
   table: 'schedule' | 'job',
   owner: Owner,
   names: readonly string[],
@@ -29,8 +29,9 @@ export async function findOwn(
   const candidates = possible.flatMap((name) => storedIds(owner, name))
   const { tables, dialect } = context
   const index = ownerIndex(tables, table, owner)
-  const rows = await context.rows<{ id: string }>(
-    `${context.select(['id'])} FROM ${dialect.found(tables[table], { index })}
+  const rows = await context.select<{ id: string }>(
+    ['id'],
+    `FROM ${dialect.found(tables[table], { index })}
      WHERE id IN (${placeholders(candidates, keyOf(tables, dialect, tables[table]))})${scope.text} ${context.current}`,
     [...candidates, ...scope.params],
   )
@@ -44,7 +45,7 @@ export async function findOwn(
 }
 
 export async function findOwnId(
-  context: Context,
+  context: AnyContext,
   table: 'schedule' | 'job',
   owner: Owner,
   name: string,
@@ -56,7 +57,7 @@ const GENERATED = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i
 
 /** The stored id of a row; if the row no longer exists, the more likely of the two possible ids. */
 export async function storedId(
-  context: Context,
+  context: AnyContext,
   table: 'schedule' | 'job',
   owner: Owner,
   name: string,
@@ -97,15 +98,15 @@ export function shownJob<Row extends Job>(owner: Owner, job: Row): Row {
  * owner, and the id of that job must not be revealed.
  */
 export async function findOpenJob(
-  context: Context,
+  context: AnyContext,
   owner: Owner,
   scheduleId: string,
 ): Promise<OpenJob | null> {
   const scope = scopeCondition(owner)
   const isOwn = `CASE WHEN 1 = 1${scope.text} THEN 1 ELSE 0 END`
-  const [open] = await context.rows<{ id: string; state: JobState; number: number; is_own: number }>(
-    `${context.select(['id', 'state', 'COUNT(*) OVER () AS number', `${isOwn} AS is_own`])}
-     FROM ${context.tables.job}
+  const [open] = await context.select<{ id: string; state: JobState; number: number; is_own: number }>(
+    ['id', 'state', 'COUNT(*) OVER () AS number', `${isOwn} AS is_own`],
+    `FROM ${context.tables.job}
      WHERE open_key = ?
      ORDER BY id
      LIMIT 1`,

@@ -64,8 +64,8 @@ export function expressions({ instant }: Dialect, columns: Columns): string[] {
   return ['id', ...selected]
 }
 
-export function plannableColumns(dialect: Dialect): string {
-  return [...expressions(dialect, PLANNABLE), 'definition', `${dialect.now} AS clock`].join(', ')
+export function plannableColumns(dialect: Dialect): string[] {
+  return [...expressions(dialect, PLANNABLE), 'definition', `${dialect.now} AS clock`]
 }
 
 export function scheduleExpressions(dialect: Dialect): string[] {
@@ -80,8 +80,8 @@ export function jobColumns(dialect: Dialect): string {
   return jobExpressions(dialect).join(', ')
 }
 
-export function startableColumns(dialect: Dialect): string {
-  return [...expressions(dialect, STARTABLE), `${dialect.now} AS clock`].join(', ')
+export function startableColumns(dialect: Dialect): string[] {
+  return [...expressions(dialect, STARTABLE), `${dialect.now} AS clock`]
 }
 
 /**

@@ -11,7 +11,7 @@ import { withRuns } from '../../model/plan.ts'
 import type { OpenJobs, Plan, PlannedRun } from '../../model/planning.ts'
 import { integerLiteral } from '../literals.ts'
 import { type BatchRow, batchTable, lockIds, updateFromBatch } from './by-key.ts'
-import type { Context } from './context.ts'
+import type { AnyContext, Context } from './context.ts'
 import { queueOfSchedule } from './external.ts'
 import type { PlannableRow } from './rows.ts'
 
@@ -180,7 +180,7 @@ const SCHEDULE_JOB = {
  * parameter, and args are copied inside the database, so neither exceeds the packet limit of a server.
  */
 export async function insertScheduleJobs(
-  tx: Context,
+  tx: AnyContext,
   jobs: readonly BatchRow<typeof SCHEDULE_JOB>[],
 ): Promise<void> {
   if (jobs.length === 0) return

@@ -7,7 +7,7 @@ import { fromStored, toText } from '../../model/instant.ts'
 import type { Check, NewSchedule, PlanEdit, ScheduleStore } from '../schedule-store.ts'
 import { updateRows } from './by-key.ts'
 import { scopeCondition } from './conditions.ts'
-import { type Context, inTransactionOf, readClock, type TablesContext } from './context.ts'
+import { type AnyContext, inTransactionOf, readClock, type WriteContext } from './context.ts'
 import { findOpenJob, findOwnId, shownSchedule } from './own-ids.ts'
 import {
   plannedFrom,
@@ -22,14 +22,14 @@ import { insertScheduleJobs } from './schedule-jobs.ts'
 import { countUpTo } from './lists/scan.ts'
 import { placeholders } from '../literals.ts'
 
-export function scheduleStore(context: TablesContext, owner: Owner = ANY_OWNER): ScheduleStore {
+export function scheduleStore(context: WriteContext, owner: Owner = ANY_OWNER): ScheduleStore {
   const { dialect, tables } = context
   const scope = scopeCondition(owner)
 
   const changing = (
     name: string,
     check: Check<Schedule> = () => undefined,
-    change: (tx: Context, current: StoredSchedule) => Promise<StoredSchedule>,
+    change: (tx: AnyContext, current: StoredSchedule) => Promise<StoredSchedule>,
   ): Promise<Schedule | null> =>
     context.transaction(async (tx) => {
       const current = await readSchedule(tx, owner, name, dialect.locked('wait'))
@@ -109,7 +109,7 @@ export function scheduleStore(context: TablesContext, owner: Owner = ANY_OWNER):
 }
 
 async function runNow(
-  context: TablesContext,
+  context: WriteContext,
   owner: Owner,
   [name, args, decide]: Parameters<ScheduleStore['runNow']>,
 ): Promise<string | null> {
@@ -120,9 +120,9 @@ async function runNow(
     const schedule = await readSchedule(tx, owner, name, dialect.locked('wait'))
     if (schedule === null) return null
     const { id } = schedule
-    const [latest] = await tx.rows<{ number: number | null; clock: string }>(
-      `${tx.select([`${latestRun(tables)} AS number`, `${dialect.now} AS clock`])}
-       FROM ${tables.schedule} AS s
+    const [latest] = await tx.select<{ number: number | null; clock: string }>(
+      [`${latestRun(tables)} AS number`, `${dialect.now} AS clock`],
+      `FROM ${tables.schedule} AS s
        WHERE s.id = ?`,
       [id],
     )
@@ -155,7 +155,7 @@ async function runNow(
 }
 
 async function readSchedule(
-  context: Context,
+  context: AnyContext,
   owner: Owner,
   name: string,
   locked = '',
@@ -164,9 +164,9 @@ async function readSchedule(
   const scope = scopeCondition(owner)
   const id = await findOwnId(context, 'schedule', owner, name)
   if (id === null) return null
-  const [row] = await context.rows<ScheduleRow>(
-    `${context.select(scheduleExpressions(dialect))}
-     FROM ${dialect.found(tables.schedule, 'key')}
+  const [row] = await context.select<ScheduleRow>(
+    scheduleExpressions(dialect),
+    `FROM ${dialect.found(tables.schedule, 'key')}
      WHERE id = ?${scope.text} ${locked}`,
     [id, ...scope.params],
   )
@@ -174,7 +174,7 @@ async function readSchedule(
 }
 
 async function insert(
-  tx: Context,
+  tx: AnyContext,
   owner: Owner,
   created: NewSchedule,
   plan: PlanEdit | undefined,
@@ -184,10 +184,11 @@ async function insert(
 }
 
 /** Plans a schedule that this transaction has written. @returns the schedule afterwards */
-async function planned(tx: Context, id: string, planEdit: PlanEdit | undefined): Promise<StoredSchedule> {
+async function planned(tx: AnyContext, id: string, planEdit: PlanEdit | undefined): Promise<StoredSchedule> {
   const { dialect, tables } = tx
-  const [row] = await tx.rows<ScheduleRow>(
-    `${tx.select(scheduleExpressions(dialect))} FROM ${dialect.found(tables.schedule, 'key')}
+  const [row] = await tx.select<ScheduleRow>(
+    scheduleExpressions(dialect),
+    `FROM ${dialect.found(tables.schedule, 'key')}
      WHERE id = ? ${dialect.locked('wait')}`,
     [id],
   )
@@ -217,10 +218,10 @@ async function planned(tx: Context, id: string, planEdit: PlanEdit | undefined):
 
 /** Runs the work in a transaction. @throws ConflictError when the id is in use */
 async function creating<Result>(
-  transaction: TablesContext['transaction'],
+  transaction: WriteContext['transaction'],
   { isDuplicate }: Dialect,
   name: string,
-  work: (tx: Context) => Promise<Result>,
+  work: (tx: AnyContext) => Promise<Result>,
 ): Promise<Result> {
   try {
     return await transaction(work)
@@ -233,7 +234,7 @@ async function creating<Result>(
   }
 }
 
-export async function insertSchedule(tx: Context, { id, settings, isDue }: NewSchedule): Promise<void> {
+export async function insertSchedule(tx: AnyContext, { id, settings, isDue }: NewSchedule): Promise<void> {
   const columns: [string, SqlValue][] = [['id', id], ...settingColumns(settings)]
   const now = isDue === null ? null : await readClock(tx)
   // A schedule whose nextrun is not in the future is due immediately.
@@ -246,7 +247,7 @@ export async function insertSchedule(tx: Context, { id, settings, isDue }: NewSc
 }
 
 export async function changeSchedule(
-  tx: Context,
+  tx: AnyContext,
   id: string,
   changes: Partial<ScheduleSettings>,
 ): Promise<void> {

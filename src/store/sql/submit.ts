@@ -307,9 +307,9 @@ async function startPlanned(
   if (runs.length === 0 || !fits(runs)) return []
   for (const [task, of] of groupBy(runs, (run) => run.task))
     if (!fits(of, limits.taskLimits.get(task))) return []
-  const rows = await tx.rows<StartableRow>(
-    `SELECT ${startableColumns(tx.dialect)}
-     FROM ${tx.dialect.found(tx.tables.job, 'key')}
+  const rows = await tx.select<StartableRow>(
+    startableColumns(tx.dialect),
+    `FROM ${tx.dialect.found(tx.tables.job, 'key')}
      WHERE id IN (${placeholders(runs, tx.dialect.jobId)}) AND queue IS NULL`,
     runs.map((run) => run.id),
   )

@@ -214,7 +214,7 @@ async function endMarks(context: TablesContext, marks: readonly Found[]): Promis
     // Locked rows are skipped, because their marks expire anyway.
     const rows = await lockRows<{ id: string; worker: string | null; marked: string | null }>(tx, {
       table: schedule,
-      columns: `id, worker, ${tx.dialect.instant('marked')} AS marked`,
+      columns: ['id', 'worker', `${tx.dialect.instant('marked')} AS marked`],
       ids: marks.map((mark) => mark.id),
     })
     const same = rows.filter(

@@ -28,6 +28,7 @@ import { sqliteDialect } from './dialect.ts'
 import { type Connect, driverNamed } from './driver.ts'
 import { isBusy, isNoSavepoint, isNotADatabase, isUnavailable } from './errors.ts'
 import { fileCheck, makePrivate, MEMORY } from './file.ts'
+import { SqliteLentSession } from './lent-session.ts'
 import { Turns } from './turns.ts'
 import { admitted } from '../admission.ts'
 
@@ -150,7 +151,13 @@ export class SqliteDatabase implements Database {
       try {
         const sql = this.#inParts()
         const connection = this.#connection.client
-        const lend = lender(sql, { connection, isNoSavepoint, abandon: () => {} })
+        const lend = lender(sql, {
+          connection,
+          session: new SqliteLentSession(this.#connection),
+          asynchronous: new Set(),
+          isNoSavepoint,
+          abandon: () => {},
+        })
         const result = await work(sql, lend)
         this.#checkFile()
         await this.#retryWhileBusy(async () => this.#connection.exec('COMMIT'))

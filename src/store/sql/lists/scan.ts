@@ -13,7 +13,7 @@ import { MAX_TOTAL } from '../../../model/filters.ts'
 import { type Counts, LIST_BOUNDS, type ListBounds } from '../../list-store.ts'
 import { integerLiteral } from '../../literals.ts'
 import { and, both, type Condition, NOTHING } from '../conditions.ts'
-import type { Context } from '../context.ts'
+import type { AnyContext, Context } from '../context.ts'
 import { keyOf } from '../tables.ts'
 
 export interface Range {
@@ -236,14 +236,14 @@ export async function countBy<Name extends string>(
 
 /** @param from  a table; see `Dialect.found` */
 export async function countUpTo(
-  context: Context,
+  context: AnyContext,
   from: string,
   { text, params }: Condition,
   most: number,
 ): Promise<number> {
-  const [row] = await context.rows<{ total: number }>(
-    `${context.select(['COUNT(*) AS total'])}
-     FROM (SELECT 1 AS one FROM ${from} WHERE 1 = 1${text} LIMIT ${integerLiteral(most)}) AS counted`,
+  const [row] = await context.select<{ total: number }>(
+    ['COUNT(*) AS total'],
+    `FROM (SELECT 1 AS one FROM ${from} WHERE 1 = 1${text} LIMIT ${integerLiteral(most)}) AS counted`,
     params,
   )
   return row?.total ?? 0
