@@ -117,7 +117,8 @@ export class Kalends {
    *   connection of better-sqlite3, libsql or node:sqlite, or a drizzle database on one of these; see `DatabaseTarget`
    * @throws InvalidInputError naming the option
    * @throws StoreUnavailableError when the database cannot be reached
-   * @throws SchemaError when this version cannot use the tables, or the application has a table with one of their names
+   * @throws SchemaError when this version cannot use the tables, the application has a table with one of their names, or
+   *   the server does not lock rows
    */
   static async open(target: DatabaseTarget, options: KalendsOptions = {}): Promise<Kalends> {
     const checked = checkedOptions(options)
@@ -128,8 +129,7 @@ export class Kalends {
     const stores = await openStores(target, {
       ...options,
       longestUseMs: checked.leaseMs,
-      onWarning: ({ code, problem, fix }) =>
-        checked.logger.warn({ code }, `The connection to the database is in danger: ${problem}; ${fix}`),
+      logger: checked.logger,
     })
     return new Kalends(stores, checked, definitions)
   }

@@ -42,7 +42,10 @@ export function callerTransaction(transaction: Transaction, dialect: Dialect): A
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the caller states the type
       return rowsIn(await executed(text, params, true)).map(decoded) as Row[]
     },
-    run: (text, params = []) => executed(text, params, false),
+    // Drivers report the number of rows in different forms.
+    run: async (text, params = []) => {
+      await executed(text, params, false)
+    },
   }
 }
 

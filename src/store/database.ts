@@ -2,6 +2,7 @@
  * The interface of every database: statements, transactions with retries, and the SQL dialect. Instants are UTC text,
  * `YYYY-MM-DD HH:MM:SS.mmm`, in parameters and results.
  */
+import type { Logger } from '../logger.ts'
 import type { DatabaseWarning } from '../model/diagnosis.ts'
 import type { OnLeftBehind, PlacedTurn } from './executing-store.ts'
 
@@ -107,7 +108,17 @@ export interface Database extends Sql {
 export const CLOSED = 'This Kalends instance was stopped, so its connections are closed; open another one'
 
 export interface Databases extends Readonly<Record<Use, Database>> {
+  /** Undefined if a transaction locks the whole database. @throws SchemaError when the server does not lock rows */
+  readonly proveLocks?: (proof: LockProof) => Promise<void>
   readonly close: () => Promise<void>
+}
+
+/** What a server needs to prove that it locks rows. */
+export interface LockProof {
+  readonly table: string
+  /** The `name` of a row that every migrated database has. */
+  readonly row: string
+  readonly logger: Pick<Logger, 'info' | 'warn'>
 }
 
 export interface OpenOptions {
@@ -118,8 +129,8 @@ export interface OpenOptions {
   readonly createsSchema?: boolean | undefined
   readonly driver?: SqliteDriver | undefined
   readonly clock?: (() => Date) | null | undefined
-  /** Called once for each warning. */
-  readonly onWarning?: ((warning: DatabaseWarning) => void) | undefined
+  /** For dangers that concern the connections; default: no logging. */
+  readonly logger?: Pick<Logger, 'info' | 'warn'> | undefined
 }
 
 /** Column types of a batch that is passed as one JSON parameter. */
@@ -167,11 +178,15 @@ export interface Dialect {
   readonly union: (selections: readonly string[]) => string
   /** A batch of objects, passed as one JSON parameter, as a table. */
   readonly batch: (columns: Readonly<Record<string, BatchColumn>>) => string
-  /** An UPDATE of the rows whose `id` is in a batch. In the assignments, `t` is the row and `b` is the batch. */
+  /**
+   * An UPDATE of the rows whose `id` is in a batch. In the assignments and the condition, `t` is the row and `b` is the
+   * batch.
+   */
   readonly updateFromBatch: (
     table: string,
     batch: string,
     assignments: Readonly<Record<string, string>>,
+    where?: string,
   ) => string
   /**
    * Whether a CASE with several hundred keys is cheaper than a batch with one value for each key. [On MariaDB, a CASE

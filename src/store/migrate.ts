@@ -176,6 +176,12 @@ export async function checkEngines(database: Database, prefix: string): Promise<
   )
 }
 
+/** The record of the first step, which every migrated database has, for the proof that the server locks rows. */
+export function provingRow(database: Database, prefix: string): { table: string; row: string } {
+  const [first] = stepsOf(database, prefix)
+  return { table: tables(prefix, database.dialect).migration, row: first?.name ?? '' }
+}
+
 async function wrongEngines(database: Database, prefix: string): Promise<SchemaDrift['engines']> {
   const ours = [...tableNames(prefix), `${prefix}kalends_migration`]
   const found = await database.dialect.schema.withoutTransactions(database, ours)

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { InvalidInputError, SchemaError } from '../errors.ts'
+import { silentLogger } from '../logger.ts'
 import { checkKeys, namesOf } from '../keys.ts'
 import { checkedWhole } from '../model/input.ts'
 import type {
@@ -16,6 +17,7 @@ import {
   checkVersion,
   migrate,
   pendingStatements,
+  provingRow,
   schemaDrift,
 } from './migrate.ts'
 import { tablesContext } from './sql/context.ts'
@@ -73,11 +75,12 @@ const MEMORY = 'sqlite::memory:'
  * @throws InvalidInputError when the target or an option is invalid
  * @throws StoreUnavailableError when the database cannot be reached
  * @throws SchemaError when the application has a table with the name of one of Kalends' tables, a table has an engine
- *   without transactions, or the tables are out of date or need a later version of Kalends
+ *   without transactions, the server does not lock rows, or the tables are out of date or need a later version of
+ *   Kalends
  */
 export async function openStores(
   target: DatabaseTarget,
-  options: StoreOptions & Pick<OpenOptions, 'longestUseMs' | 'onWarning'> = {},
+  options: StoreOptions & Pick<OpenOptions, 'longestUseMs' | 'logger'> = {},
 ): Promise<Stores> {
   const prefix = checkedPrefix(options)
   checkedWhole('connections', options.connections, LEAST_CONNECTIONS, MAX_CONNECTIONS)
@@ -88,6 +91,7 @@ export async function openStores(
     if (options.migrate === false) await checkMigrated(calls, prefix)
     else await migrate(calls, prefix)
     await checkEngines(calls, prefix)
+    await uses.proveLocks?.({ ...provingRow(calls, prefix), logger: options.logger ?? silentLogger })
   } catch (error) {
     await close()
     throw error

@@ -10,13 +10,14 @@ import { createConnection, type RowDataPacket } from 'mysql2/promise'
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest'
 import { DEFAULT_POLICY } from '../../src/model/task.ts'
 import type { Decide, Mark } from '../../src/store/scheduling-store.ts'
-import { migrateDatabase } from '../../src/store/open.ts'
+import { migrateDatabase, openStores } from '../../src/store/open.ts'
 import { openStore } from '../support/open-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { expectNoFault } from '../support/fault.ts'
 import type { Row } from '../support/databases.ts'
 import { occurrenceProblems, occurrenceRows, scheduleEnds, sqlInstant } from '../support/occurrences.ts'
 import { findGalera, type GaleraCluster, type GaleraNode, startGalera } from '../support/servers-galera.ts'
+import { findHaproxy, startHaproxy } from '../support/haproxy.ts'
 import { orNotTested } from '../support/not-tested.ts'
 import { wantedDatabases } from '../support/servers.ts'
 import { killWorkers, until, WorkerProcess } from '../support/worker-process.ts'
@@ -39,6 +40,8 @@ const programs = wantedDatabases(process.env).includes('mariadb')
       testRun.missing.find(({ kind }) => kind === 'mariadb')?.missing ?? (await findGalera()),
     )
   : null
+
+const haproxy = programs === null ? null : orNotTested(testRun, 'HAProxy', await findHaproxy())
 
 describe.skipIf(programs === null)('Galera', () => {
   let cluster: GaleraCluster
@@ -80,6 +83,29 @@ describe.skipIf(programs === null)('Galera', () => {
       await store.close()
     }
   })
+
+  it.skipIf(haproxy === null)(
+    'a store opens behind HAProxy, whose connections reach all nodes, and reports that locks are not proved',
+    async () => {
+      if (haproxy === null) return
+      const hosts = cluster.nodes.map(({ url }) => new URL(url).host)
+      const balancer = await startHaproxy(haproxy, hosts, 'each')
+      try {
+        const url = `mysql://root@127.0.0.1:${balancer.server.port}/${name}`
+        const nodes = new Set<unknown>()
+        for (let connection = 0; connection < 3; connection += 1)
+          nodes.add((await ask(url, 'SELECT @@port AS port')).at(0)?.['port'])
+        expect(nodes.size).toBe(3)
+        const logged: string[] = []
+        const note = (_: object, message: string) => void logged.push(message)
+        const logger = { debug: note, info: note, warn: note, error: note }
+        await (await openStores(url, { logger })).close()
+        expect(logged).toEqual([expect.stringContaining('a lock applies to only one of them')])
+      } finally {
+        await balancer.stop()
+      }
+    },
+  )
 
   it('a store on a Galera node passes the conformance tests', { timeout: 300_000 }, async () => {
     const vitest = ['node_modules/vitest/vitest.mjs', 'run', '--reporter=json', ...CONFORMANCE]

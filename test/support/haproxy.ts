@@ -1,4 +1,4 @@
-/** A private HAProxy in front of a replication group: it routes connections to a primary. */
+/** A private HAProxy: in front of a replication group, it routes connections to a primary; on Galera, to all nodes. */
 import { once } from 'node:events'
 import { chmod, mkdtemp, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
@@ -28,10 +28,14 @@ export interface Haproxy {
   stop(): Promise<void>
 }
 
-/** @param hosts  `127.0.0.1:3306` */
+/**
+ * @param hosts  `127.0.0.1:3306`
+ * @param to  a primary of the replication group, or each host in turn
+ */
 export async function startHaproxy(
   { haproxy, client }: HaproxyPrograms,
   hosts: readonly string[],
+  to: 'primary' | 'each' = 'primary',
 ): Promise<Haproxy> {
   const folder = await KeptFolder.keep(await mkdtemp(join(tmpdir(), 'kalends-haproxy-')))
   try {
@@ -39,7 +43,7 @@ export async function startHaproxy(
     await writeFile(check, isPrimary(client))
     await chmod(check, 0o755)
     const file = join(folder.path, 'haproxy.cfg')
-    await writeFile(file, configuration(hosts, check, dirname(client)))
+    await writeFile(file, configuration(hosts, to === 'each' ? EACH : toPrimary(check, dirname(client))))
     const serve = (port: number) => [
       'env',
       `PORT=${port}`,
@@ -74,7 +78,16 @@ test "$(${client} --no-defaults --host="$3" --port="$4" --user=root --connect-ti
 `
 }
 
-function configuration(hosts: readonly string[], check: string, clientFolder: string): string {
+const EACH = '  balance roundrobin'
+
+function toPrimary(check: string, clientFolder: string): string {
+  return `  option external-check
+  external-check path "${clientFolder}:/usr/bin:/bin"
+  external-check command ${check}
+  default-server check inter 1s fall 1 rise 1 on-marked-down shutdown-sessions`
+}
+
+function configuration(hosts: readonly string[], routing: string): string {
   return `global
   external-check
   insecure-fork-wanted
@@ -86,10 +99,7 @@ defaults
   timeout check 3s
 listen group
   bind "127.0.0.1:$PORT"
-  option external-check
-  external-check path "${clientFolder}:/usr/bin:/bin"
-  external-check command ${check}
-  default-server check inter 1s fall 1 rise 1 on-marked-down shutdown-sessions
+${routing}
 ${hosts.map((host, index) => `  server m${index + 1} ${host}\n`).join('')}`
 }
 

@@ -4,16 +4,21 @@ import { createServer, connect, type Server, type Socket } from 'node:net'
 
 /** The MySQL protocol command that carries a statement as text. */
 const COM_QUERY = 3
+/** The length of a packet's content, and the packet's number. */
+const HEADER = 4
 
 export interface ProxyOptions {
   /** Whether to record the text of statements; true by default. Turn it off in tests with millions of statements. */
   readonly keepsStatements?: boolean
+  /** Returns the statement that the server gets instead of this one, which waits until then. */
+  readonly replace?: (statement: string) => string | Promise<string>
 }
 
 export class Proxy {
   readonly #server: Server
   readonly #target: URL
   readonly #keepsStatements: boolean
+  readonly #replace: ProxyOptions['replace']
   readonly #pairs = new Set<readonly [Socket, Socket]>()
   /** The text of the recorded statements. */
   readonly statements: string[] = []
@@ -21,9 +26,10 @@ export class Proxy {
   #state: 'open' | 'cut' | 'stalled' = 'open'
   #delayMs = 0
 
-  private constructor(server: Server, target: URL, { keepsStatements = true }: ProxyOptions) {
+  private constructor(server: Server, target: URL, { keepsStatements = true, replace }: ProxyOptions) {
     this.#server = server
     this.#target = target
+    this.#replace = replace
     this.#keepsStatements = keepsStatements
   }
 
@@ -104,7 +110,7 @@ export class Proxy {
     const transaction = { isDoomed: false, isCommitted: false }
     const toServer = this.#lane()
     const toClient = this.#lane()
-    client.on('data', (data) => {
+    this.#onPackets(client, (data) => {
       const statement = statementIn(data)
       if (statement !== null) {
         if (this.#keepsStatements) this.statements.push(statement)
@@ -135,6 +141,30 @@ export class Proxy {
     if (this.#state === 'stalled') this.stall()
   }
 
+  /** Passes on what the client sends. If statements are replaced, it is divided into packets. */
+  #onPackets(client: Socket, pass: (data: Buffer) => void): void {
+    const replace = this.#replace
+    if (replace === undefined) {
+      client.on('data', pass)
+      return
+    }
+    let rest = Buffer.alloc(0)
+    const forward = async (packet: Buffer, before: Promise<void>) => {
+      await before
+      const statement = statementIn(packet)
+      pass(statement === null ? packet : withStatement(packet, await replace(statement)))
+    }
+    let turn = Promise.resolve()
+    client.on('data', (data) => {
+      rest = Buffer.concat([rest, data])
+      while (rest.length >= HEADER && rest.length >= HEADER + rest.readUIntLE(0, 3)) {
+        const packet = rest.subarray(0, HEADER + rest.readUIntLE(0, 3))
+        rest = rest.subarray(packet.length)
+        turn = forward(packet, turn)
+      }
+    })
+  }
+
   /** One direction of a connection: forwards data in order, with the current delay. */
   #lane(): (pass: () => void) => void {
     let clearAt = 0
@@ -154,5 +184,13 @@ export class Proxy {
  */
 function statementIn(data: Buffer): string | null {
   if (data[3] !== 0 || data[4] !== COM_QUERY) return null
-  return data.subarray(data[5] === 0 ? 7 : 5).toString()
+  return data.subarray(textIn(data)).toString()
+}
+
+const textIn = (data: Buffer) => (data[5] === 0 ? HEADER + 3 : HEADER + 1)
+
+function withStatement(packet: Buffer, statement: string): Buffer {
+  const replaced = Buffer.concat([packet.subarray(0, textIn(packet)), Buffer.from(statement)])
+  replaced.writeUIntLE(replaced.length - HEADER, 0, 3)
+  return replaced
 }

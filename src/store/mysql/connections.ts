@@ -50,6 +50,8 @@ export class Connections {
   #clustered = false
   /** The last server that a new connection reached, and when it started, by performance.now(). */
   #reached: { readonly name: string; readonly startedMs: number } | null = null
+  /** The address of that connection. */
+  #address = ''
   #serverChanges = 0
 
   constructor(hosts: readonly Host[], options: ConnectionsOptions) {
@@ -114,6 +116,11 @@ export class Connections {
     return this.#clustered
   }
 
+  /** The last server that a new connection reached, its version, and the address, which may be that of a proxy. */
+  serverName(): string {
+    return `${this.#reached?.name ?? ''} at ${this.#address}`
+  }
+
   /** See `Store.serverChanges`. */
   serverChanges(): number {
     return this.#serverChanges
@@ -175,7 +182,7 @@ export class Connections {
       const variables = await settings(
         connection,
         `SHOW GLOBAL VARIABLES WHERE variable_name IN (
-          'wsrep_on', 'read_only', 'server_uuid', 'server_id', 'hostname', 'port',
+          'wsrep_on', 'read_only', ${SERVER_VARIABLES.map((name) => `'${name}'`).join(', ')},
           'group_replication_group_name', 'group_replication_single_primary_mode', 'group_replication_consistency'
         )`,
       )
@@ -183,8 +190,9 @@ export class Connections {
         connection,
         "SHOW GLOBAL STATUS WHERE variable_name IN ('uptime', 'wsrep_ready')",
       )
-      const name = ['server_uuid', 'server_id', 'hostname', 'port'].map((key) => variables.get(key)).join(' ')
-      this.#reach(name, performance.now() - Number(status.get('uptime')) * 1000)
+      const { host, port, socketPath } = connection.config
+      this.#address = JSON.stringify([host, port, socketPath])
+      this.#reach(serverName(variables), performance.now() - Number(status.get('uptime')) * 1000)
       const group = variables.get('group_replication_group_name') ?? ''
       checkGroupName(this.#options.group, group)
       made.isMember = group !== '' && (several || this.#options.group !== null)
@@ -213,6 +221,14 @@ export class Connections {
   #inTime<Result>(connection: mysql.PoolConnection, work: () => Promise<Result>): Promise<Result> {
     return withTimeout(connection, this.#options.timeoutMs, work)
   }
+}
+
+const SERVER_VARIABLES = ['server_uuid', 'server_id', 'hostname', 'port', 'version']
+export const ASK_SERVER = `SHOW GLOBAL VARIABLES WHERE variable_name IN (${SERVER_VARIABLES.map((name) => `'${name}'`).join(', ')})`
+
+/** The server and its version. MariaDB has no `server_uuid`. */
+export function serverName(variables: ReadonlyMap<string, string>): string {
+  return SERVER_VARIABLES.map((name) => variables.get(name)).join(' ')
 }
 
 /** Makes statements see the commits of the failed primary, or of other primaries, so that work can continue here. */

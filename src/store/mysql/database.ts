@@ -149,6 +149,11 @@ export class MysqlDatabase implements Database {
     return []
   }
 
+  /** The server of the newest connection, with its version, and whether several servers may commit at the same time. */
+  server(): { readonly name: string; readonly isClustered: boolean } {
+    return { name: this.#connections.serverName(), isClustered: this.#connections.clustered() }
+  }
+
   longestWaitMs(): number {
     const [first] = this.#waiting
     return first === undefined ? 0 : performance.now() - first.since

@@ -86,11 +86,12 @@ export const mysqlDialect = (server: () => Server, ownSchema: string | null = nu
     )
     return `JSON_TABLE(?, '$[*]' COLUMNS (${list.join(', ')}))`
   },
-  updateFromBatch(table, batch, assignments) {
+  updateFromBatch(table, batch, assignments, where = '1 = 1') {
     const list = Object.entries(assignments).map(([column, value]) => `t.${column} = ${value}`)
     return `UPDATE ${batch} AS b
       STRAIGHT_JOIN ${table} AS t FORCE INDEX (PRIMARY) ON t.id = b.id
-      SET ${list.join(', ')}`
+      SET ${list.join(', ')}
+      WHERE ${where}`
   },
   prefersCase: true,
   // The rows are written in the order of the batch, so one statement is enough.

@@ -1,4 +1,5 @@
 /** The errors of MySQL, MariaDB and their connections, classified by number, because their messages are translated. */
+import { RowsChangedError } from '../rows-changed.ts'
 
 const REFUSED_BY_GROUP = 3101
 
@@ -61,14 +62,24 @@ const has =
   (error: unknown): boolean =>
     errorNumber(error) === number
 
-export const isLockWait = has(1205)
+/** Whether a statement waited for a lock until its timeout, or a lock was not kept. */
+export const isLockWait = (error: unknown): boolean =>
+  errorNumber(error) === 1205 || error instanceof RowsChangedError
 /** Whether the group refused a COMMIT, after a conflict or because the member lost its group. */
 export const isRefusedByGroup = has(REFUSED_BY_GROUP)
 export const isNoSavepoint = has(1305)
+export const isSyntaxError = has(1064)
+/** Whether the user may not run the statement on the table. */
+export const isDenied = has(1142)
+
+/** Whether the server, or the transaction, is read-only. */
+export function isReadOnly(error: unknown): boolean {
+  return [1290, 1792, 1836].includes(errorNumber(error) ?? 0)
+}
 export const isDuplicate = has(1062)
 
 export function isTransient(error: unknown): boolean {
-  return TRANSIENT.has(errorNumber(error) ?? 0)
+  return TRANSIENT.has(errorNumber(error) ?? 0) || error instanceof RowsChangedError
 }
 
 export function isUnavailable(error: unknown): boolean {

@@ -4,6 +4,7 @@ import type { Databases, MysqlTarget, OpenOptions } from '../database.ts'
 import { type CreatePool, createPoolLike } from './application-pool.ts'
 import { IMPATIENT, MysqlDatabase } from './database.ts'
 import { errorNumber } from './errors.ts'
+import { proveLocks } from './lock-proof.ts'
 
 /** Default number of connections to a host. */
 const URL_CONNECTIONS = 22
@@ -51,7 +52,14 @@ export async function openMysql(
     await createSchema(from, schema)
     return openMysql(target, { longestUseMs, connections, schema })
   }
-  return { loops, calls, api: admitted(api, { atOnce: apiConnections }), close }
+  const reconnect = () => new MysqlDatabase(from, 1, { longestUseMs, lockWaits: IMPATIENT, schema })
+  return {
+    loops,
+    calls,
+    api: admitted(api, { atOnce: apiConnections }),
+    proveLocks: (proof) => proveLocks({ first: calls, second: loops, reconnect }, proof),
+    close,
+  }
 }
 
 function isAboutDatabase(error: unknown): boolean {

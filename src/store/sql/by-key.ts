@@ -1,6 +1,8 @@
 /** Locks, updates and joins rows by key. In other files, rows are locked only through the index that selects them. */
 import type { BatchColumn, Dialect, SqlValue } from '../database.ts'
 import { integerLiteral, placeholders } from '../literals.ts'
+import { RowsChangedError } from '../rows-changed.ts'
+import { and, type Condition, NOTHING } from './conditions.ts'
 import type { AnyContext, Context, TablesContext } from './context.ts'
 import { keyOf } from './tables.ts'
 
@@ -42,13 +44,19 @@ export async function lockIds(
   return rows.map(({ id }) => id)
 }
 
-/** @param params  the values of the assignments; `where` takes none. @returns the number of matched rows */
+interface Update {
+  /** The values of the assignments. */
+  readonly params?: readonly SqlValue[]
+  readonly where?: Condition
+}
+
+/** @returns the number of matched rows, except in a caller's transaction */
 export async function updateRows<Count>(
   context: AnyContext<Count>,
   table: string,
   assignments: Readonly<Record<string, string>>,
   ids: readonly string[],
-  { params = [], where }: { readonly params?: readonly SqlValue[]; readonly where?: string } = {},
+  { params = [], where = NOTHING }: Update = {},
 ): Promise<Count | 0> {
   if (ids.length === 0) return 0
   const key = keyOf(context.tables, context.dialect, table)
@@ -56,9 +64,34 @@ export async function updateRows<Count>(
   return await context.run(
     `UPDATE ${context.dialect.found(table, 'key')}
      SET ${list.join(', ')}
-     WHERE id IN (${placeholders(ids, key)})${where === undefined ? '' : ` AND ${where}`}`,
-    [...params, ...ids],
+     WHERE id IN (${placeholders(ids, key)})${where.text}`,
+    [...params, ...ids, ...where.params],
   )
+}
+
+/**
+ * Updates rows that this transaction has locked. The update repeats the condition under which they were locked, because
+ * a server that does not keep the locks would otherwise let two transactions start, mark or settle the same row.
+ *
+ * In conditions on indexed columns, a unary plus keeps SQLite from using another index than the key.
+ *
+ * @throws RowsChangedError if a row no longer meets the condition
+ */
+export async function updateLocked(
+  context: AnyContext,
+  table: string,
+  assignments: Readonly<Record<string, string>>,
+  ids: readonly string[],
+  update: Update & Required<Pick<Update, 'where'>>,
+): Promise<void> {
+  expectAll(table, await updateRows(context, table, assignments, ids, update), ids)
+}
+
+/** @param matched  the number of matched rows, which is unknown in a caller's transaction */
+function expectAll(table: string, matched: unknown, ids: readonly SqlValue[]): void {
+  const expected = new Set(ids).size
+  if (typeof matched === 'number' && matched !== expected)
+    throw new RowsChangedError(table, matched, expected)
 }
 
 /**
@@ -99,7 +132,7 @@ export async function updateFound(
     const updated = await context.transaction(async (tx) => {
       const ids = rows.map(({ id }) => id).toSorted()
       const free = await lockIds(tx, table, ids, where)
-      return await updateRows(tx, table, assignments, free, { params: values })
+      return await updateRows(tx, table, assignments, free, { params: values, where: and(where) })
     })
     found = updated === 0 ? 0 : rows.length
   }
@@ -151,15 +184,23 @@ export function batchTable<Of extends Columns>(
   }
 }
 
-/** @param assignments  expressions by column; `t` is the row, and `b` is the batch */
+/**
+ * @param assignments  expressions by column; `t` is the row, and `b` is the batch
+ * @param where  the condition under which this transaction has locked the rows, as for `updateLocked`
+ * @throws RowsChangedError if a row no longer meets the condition
+ */
 export async function updateFromBatch<Of extends Columns>(
   context: AnyContext,
   table: string,
   columns: Of,
   rows: readonly BatchRow<Of>[],
   assignments: Readonly<Record<string, string>>,
+  where?: string,
 ): Promise<void> {
   if (rows.length === 0) return
   const batch = batchTable(context.dialect, columns, rows)
-  await context.run(context.dialect.updateFromBatch(table, batch.table, assignments), batch.params)
+  const statement = context.dialect.updateFromBatch(table, batch.table, assignments, where)
+  const matched = await context.run(statement, batch.params)
+  const ids = rows.map((row) => row['id'] ?? null)
+  if (where !== undefined) expectAll(table, matched, ids)
 }

@@ -17,8 +17,8 @@ import {
 } from '../executing-store.ts'
 import { groupBy } from '../group-by.ts'
 import { integerLiteral } from '../literals.ts'
-import { lockRows, updateRows } from './by-key.ts'
-import { exceptFor } from './conditions.ts'
+import { lockRows, updateLocked } from './by-key.ts'
+import { and, exceptFor } from './conditions.ts'
 import type { Context, TablesContext } from './context.ts'
 import { inForce } from './freezes.ts'
 import type { Isolation } from './isolate.ts'
@@ -300,7 +300,10 @@ async function holdFrozen(
   for (const [end, frozen] of groupBy(rows, until)) {
     if (end === null) continue
     const ids = frozen.map(({ id }) => id)
-    await updateRows(tx, tx.tables.job, { frozen_until: '?' }, ids, { params: [end] })
+    await updateLocked(tx, tx.tables.job, { frozen_until: '?' }, ids, {
+      params: [end],
+      where: and('+ready = 1'),
+    })
     for (const id of ids) held.add(id)
   }
   return held

@@ -156,6 +156,7 @@ export async function postpone(
         return { id, error: errors.get(id) ?? null, run_at: toText(runAt) }
       }),
       { error: 'b.error', run_at: 'b.run_at', releases: nextOf('t.releases') },
+      't.ready = 1',
     )
   })
 }

@@ -7,7 +7,7 @@ import type { Dialect, SqlValue } from '../database.ts'
 import { fromStored, toText } from '../../model/instant.ts'
 import type { SettledAttempt } from '../executing-store.ts'
 import type { FinishedRun, JobStore, NewJob, SubmittingStore } from '../job-store.ts'
-import { lockRows, touchSchedules, updateRows } from './by-key.ts'
+import { lockRows, touchSchedules, updateLocked, updateRows } from './by-key.ts'
 import { and, both, type Condition, OPEN, scopeCondition } from './conditions.ts'
 import {
   type AnyContext,
@@ -170,8 +170,10 @@ function retryJob(
       open: schedule === null || overlap === 'allow' ? null : await findOpenJob(tx, owner, schedule),
     })
     await touchSchedules(tx, [...schedules.keys()])
-    const params = [Number(exclusive)]
-    await updateRows(tx, tables.job, { ...AGAIN, exclusive: '?' }, [row.id], { params })
+    await updateLocked(tx, tables.job, { ...AGAIN, exclusive: '?' }, [row.id], {
+      params: [Number(exclusive)],
+      where: and('+state = ? AND claim = ?', row.state, row.claim),
+    })
     return readJob(tx, owner, row.id)
   })
 }

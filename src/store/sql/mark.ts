@@ -10,7 +10,7 @@ import { Fitting } from '../../event-loop.ts'
 import { fromStored, fromText, toText } from '../../model/instant.ts'
 import { integerLiteral } from '../literals.ts'
 import type { Mark, SchedulingStore } from '../scheduling-store.ts'
-import { lockRows, updateRows } from './by-key.ts'
+import { lockRows, updateLocked } from './by-key.ts'
 import { and, type Condition, NOTHING, exceptFor } from './conditions.ts'
 import type { Context, TablesContext } from './context.ts'
 import { furthest } from './inspection.ts'
@@ -128,8 +128,9 @@ async function mark(tx: Context, worker: string, leaseMs: number, due: readonly 
   if (first === undefined) return []
   const marked = fromStored(first.clock)
   const ids = due.map((row) => row.id)
-  await updateRows(tx, tx.tables.schedule, { worker: '?', marked: '?', mark_ends: '?' }, ids, {
+  await updateLocked(tx, tx.tables.schedule, { worker: '?', marked: '?', mark_ends: '?' }, ids, {
     params: [worker, first.clock, toText(new Date(marked.getTime() + leaseMs))],
+    where: and('+wake_at <= ?', first.clock),
   })
   return due.map(({ id, wake_at: wakeAt }) => ({ id, marked, wakeAt }))
 }

@@ -8,8 +8,9 @@
 import { NO_OPEN_JOBS, type OpenJobs } from '../../model/planning.ts'
 import { groupBy } from '../group-by.ts'
 import { placeholders } from '../literals.ts'
-import { lockRows, updateRows } from './by-key.ts'
-import { type Condition, OPEN } from './conditions.ts'
+import { RowsChangedError } from '../rows-changed.ts'
+import { lockRows, updateLocked, updateRows } from './by-key.ts'
+import { and, type Condition, OPEN } from './conditions.ts'
 import type { AnyContext, Context } from './context.ts'
 import { plannableColumns, type PlannableRow } from './rows.ts'
 import { type SettlingRow, settlingColumns, writeOutcomes } from './outcomes.ts'
@@ -121,7 +122,9 @@ export async function replaceOpen(tx: Context, jobs: readonly OpenJob[]): Promis
   const started = jobs.filter(hasStarted)
   const others = jobs.filter((job) => !hasStarted(job)).map((job) => job.id)
   const cancelled = { state: "'cancelled'", reason: "'replaced'", finished: now, frozen_until: 'NULL' }
-  await updateRows(tx, tx.tables.job, cancelled, others)
+  await updateLocked(tx, tx.tables.job, cancelled, others, {
+    where: and("+state IN ('waiting', 'blocked')"),
+  })
   await updateRows(
     tx,
     tx.tables.job,
@@ -171,7 +174,10 @@ export async function yieldRetries(
     (before.get(schedule)?.jobs ?? []).flatMap(({ id, state }) => (state === 'waiting' ? [id] : [])),
   )
   const columns = settlingColumns(tx.dialect)
-  const jobs = await lockRows<SettlingRow>(tx, { table: tx.tables.job, columns, ids: ids.toSorted() })
+  const table = tx.tables.job
+  const where = "state = 'waiting'"
+  const jobs = await lockRows<SettlingRow>(tx, { table, columns, ids: ids.toSorted(), where })
+  if (jobs.length < ids.length) throw new RowsChangedError(table, jobs.length, ids.length)
   const outcome = { state: 'failed', reason: 'yielded', error: null, result: null } as const
   const schedules = new Map(rows.map((row) => [row.id, row]))
   await writeOutcomes(

@@ -11,8 +11,8 @@ import type { JobState } from '../../model/states.ts'
 import type { Dialect } from '../database.ts'
 import { groupBy } from '../group-by.ts'
 import { integerLiteral, placeholders } from '../literals.ts'
-import { touchSchedules, updateFromBatch, updateRows } from './by-key.ts'
-import { nextOf, RETRYING } from './conditions.ts'
+import { touchSchedules, updateFromBatch, updateLocked } from './by-key.ts'
+import { and, nextOf, RETRYING } from './conditions.ts'
 import type { AnyContext } from './context.ts'
 import { type PlannableRow, plannedFrom, toPlannable } from './rows.ts'
 
@@ -86,13 +86,14 @@ async function writeJobs(
     .toSorted((a, b) => compare(a.schedule, b.schedule) || a.row.stage - b.row.stage)
     .map(({ row }) => row)
   for (const rows of tx.dialect.updateStages(inOrder))
-    await updateFromBatch(tx, tx.tables.job, JOB_COLUMNS, rows, JOB_ASSIGNMENTS)
+    await updateFromBatch(tx, tx.tables.job, JOB_COLUMNS, rows, JOB_ASSIGNMENTS, IS_UNCHANGED)
 }
 
 /** Writes the most frequent outcome, success of a job without a schedule, in less CPU time than other outcomes. */
 async function writeSuccesses(tx: AnyContext, settling: readonly Settling[]): Promise<void> {
-  const rows = settling.map(({ row: { id, clock }, outcome }) => ({
+  const rows = settling.map(({ row: { id, claim, clock }, outcome }) => ({
     id,
+    claim,
     finished: clock,
     result: outcome.state === 'success' ? outcome.result : null,
   }))
@@ -100,21 +101,28 @@ async function writeSuccesses(tx: AnyContext, settling: readonly Settling[]): Pr
   if (first === undefined) return
   const success = { state: "'success'", releases: '0', run_at: 'NULL', frozen_until: 'NULL', error: 'NULL' }
   const areEqual = rows.every(({ result }) => result === first.result)
-  if (!areEqual && !tx.dialect.prefersCase) {
-    const columns = { id: 'job id', finished: 'instant', result: 'long text' } as const
+  const haveSameClaim = rows.every(({ claim }) => claim === first.claim)
+  if (!haveSameClaim || (!areEqual && !tx.dialect.prefersCase)) {
+    const columns = { id: 'job id', claim: 'integer', finished: 'instant', result: 'long text' } as const
     const assignments = { ...success, finished: 'b.finished', result: 'b.result' }
-    await updateFromBatch(tx, tx.tables.job, columns, rows, assignments)
+    const where = "t.state = 'running' AND t.claim = b.claim"
+    await updateFromBatch(tx, tx.tables.job, columns, rows, assignments, where)
     return
   }
   const results = rows.map(() => `WHEN ${tx.dialect.jobId} THEN ?`).join(' ')
   const assignments = { ...success, finished: '?', result: areEqual ? '?' : `CASE id ${results} END` }
   const params = areEqual ? [first.result] : rows.flatMap(({ id, result }) => [id, result])
-  await updateRows(tx, tx.tables.job, assignments, idsOf(rows), { params: [first.finished, ...params] })
+  await updateLocked(tx, tx.tables.job, assignments, idsOf(rows), {
+    params: [first.finished, ...params],
+    where: and("+state = 'running' AND claim = ?", first.claim),
+  })
 }
 
 const JOB_COLUMNS = {
   id: 'job id',
   stage: 'integer',
+  was: 'text',
+  claim: 'integer',
   state: 'text',
   reason: 'text',
   attempt: 'integer',
@@ -125,7 +133,13 @@ const JOB_COLUMNS = {
   error: 'long text',
 } as const
 
-/** A promoted job (stage 1) keeps its value in this column. */
+/**
+ * The state and the number of the claim change with every start and every outcome, and a number is never used twice. A
+ * promoted job (stage 1) must only exist.
+ */
+const IS_UNCHANGED = 'b.stage = 1 OR (t.state = b.was AND t.claim = b.claim)'
+
+/** A promoted job keeps its value in this column. */
 const unlessPromoted = (column: string) => `CASE WHEN b.stage = 1 THEN t.${column} ELSE b.${column} END`
 
 const JOB_ASSIGNMENTS = {
@@ -148,6 +162,8 @@ const JOB_ASSIGNMENTS = {
 const compare = (one: string, other: string) => (one < other ? -1 : Number(one > other))
 
 const WAITING = {
+  was: null,
+  claim: null,
   state: 'waiting',
   reason: null,
   attempt: 0,
@@ -160,15 +176,15 @@ const WAITING = {
 
 function jobAfter({ row, outcome }: Settling) {
   const { id, attempt, clock } = row
+  const before = { id, stage: 0, was: row.state, claim: row.claim }
   if (outcome.state !== 'waiting') {
     const { state, reason, result, error } = outcome
-    return { id, stage: 0, state, reason, attempt, released: 0, run_at: null, finished: clock, result, error }
+    return { ...before, state, reason, attempt, released: 0, run_at: null, finished: clock, result, error }
   }
   const { delayMs, why, error } = outcome
   return {
     ...WAITING,
-    id,
-    stage: 0,
+    ...before,
     attempt: why === 'failed' ? attempt : Math.max(0, attempt - 1),
     released: why === 'unstarted' ? -1 : Number(why === 'released'),
     run_at:

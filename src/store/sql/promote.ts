@@ -2,7 +2,7 @@
 import type { ExecutingStore } from '../executing-store.ts'
 import { integerLiteral } from '../literals.ts'
 import { lockIds, updateRows } from './by-key.ts'
-import { exceptFor } from './conditions.ts'
+import { and, exceptFor } from './conditions.ts'
 import type { Context, TablesContext } from './context.ts'
 import type { Isolation } from './isolate.ts'
 
@@ -42,7 +42,7 @@ export async function promoteDue(
 
 /** @returns how many jobs were still due, as a list of one number; empty if there were none */
 async function promote(tx: Context, ids: readonly string[]): Promise<number[]> {
-  const where = `due_at <= ${tx.dialect.now}`
+  const where = and(`due_at <= ${tx.dialect.now}`)
   const promoted = await updateRows(tx, tx.tables.job, { run_at: 'NULL', frozen_until: 'NULL' }, ids, {
     where,
   })

@@ -4,10 +4,12 @@ import type { ClaimedJob } from '../../model/job.ts'
 import { DEFAULT_POLICY, type RunPolicy } from '../../model/task.ts'
 import type { HandOverQueue } from '../executing-store.ts'
 import { groupBy } from '../group-by.ts'
-import { updateRows } from './by-key.ts'
-import { LARGEST_COUNT, nextOf } from './conditions.ts'
+import { updateLocked } from './by-key.ts'
+import { and, LARGEST_COUNT, nextOf } from './conditions.ts'
 import type { Context } from './context.ts'
 import { policyOf, settingValue, type StartableRow, toClaimed } from './rows.ts'
+
+const IS_READY = and('+ready = 1')
 
 const next = (number: number) => Math.min(number + 1, LARGEST_COUNT)
 
@@ -22,7 +24,7 @@ export async function startAttempts(
   if (first === undefined) return []
   for (const [task, of] of groupBy(rows, (row) => row.task)) {
     const { timeout, retries, retryDelay, retryBackoff } = tasks.get(task) ?? DEFAULT_POLICY
-    await updateRows(
+    await updateLocked(
       tx,
       tx.tables.job,
       {
@@ -38,7 +40,10 @@ export async function startAttempts(
         retry_backoff: 'COALESCE(retry_backoff, ?)',
       },
       of.map((row) => row.id),
-      { params: [worker, first.clock, timeout, settingValue('retries', retries), retryDelay, retryBackoff] },
+      {
+        params: [worker, first.clock, timeout, settingValue('retries', retries), retryDelay, retryBackoff],
+        where: IS_READY,
+      },
     )
   }
   return rows.map((row) =>
@@ -57,7 +62,7 @@ export async function handOverAttempts(
 ): Promise<ClaimedJob[]> {
   const [first] = rows
   if (first === undefined) return []
-  await updateRows(
+  await updateLocked(
     tx,
     tx.tables.job,
     {
@@ -73,7 +78,7 @@ export async function handOverAttempts(
       timeout: 'COALESCE(timeout, ?)',
     },
     rows.map((row) => row.id),
-    { params: [worker, first.clock, timeoutMs] },
+    { params: [worker, first.clock, timeoutMs], where: IS_READY },
   )
   return rows.map((row) =>
     started(row, first.clock, {

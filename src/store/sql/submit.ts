@@ -233,6 +233,7 @@ async function advance(tx: Context, planned: readonly Planned[]): Promise<void> 
       last_job: 'job id',
       planned_from: 'text',
       frozen_until: 'instant',
+      ...MARK,
     },
     planned.map((one) => {
       const { row, plan } = one
@@ -247,6 +248,8 @@ async function advance(tx: Context, planned: readonly Planned[]): Promise<void> 
         last_job: newest === undefined ? null : idOf(one, newest),
         planned_from: plannedFrom(row.definition, plan),
         frozen_until: plan.frozenUntil && toText(plan.frozenUntil),
+        worker: row.worker,
+        marked: row.marked,
       }
     }),
     {
@@ -260,17 +263,28 @@ async function advance(tx: Context, planned: readonly Planned[]): Promise<void> 
       frozen_until: 'b.frozen_until',
       ...UNMARKED,
     },
+    isMarked(tx),
   )
 }
+
+/** The columns of the mark under which a schedule is submitted. */
+const MARK = { worker: 'text', marked: 'instant' } as const
+const isMarked = ({ dialect }: Context) => `t.worker = b.worker AND ${dialect.instant('t.marked')} = b.marked`
 
 /** Ends the marks of rows that are not due, and records the state from which they were planned. */
 async function noteNotDue(tx: Context, rows: readonly PlannableRow[]): Promise<void> {
   await updateFromBatch(
     tx,
     tx.tables.schedule,
-    { id: 'schedule id', planned_from: 'text' },
-    rows.map((row) => ({ id: row.id, planned_from: plannedFrom(row.definition, toPlannable(row)) })),
+    { id: 'schedule id', planned_from: 'text', ...MARK },
+    rows.map((row) => ({
+      id: row.id,
+      planned_from: plannedFrom(row.definition, toPlannable(row)),
+      worker: row.worker,
+      marked: row.marked,
+    })),
     { planned_from: 'b.planned_from', ...UNMARKED },
+    isMarked(tx),
   )
 }
 
@@ -310,7 +324,7 @@ async function startPlanned(
   const rows = await tx.select<StartableRow>(
     startableColumns(tx.dialect),
     `FROM ${tx.dialect.found(tx.tables.job, 'key')}
-     WHERE id IN (${placeholders(runs, tx.dialect.jobId)}) AND queue IS NULL`,
+     WHERE id IN (${placeholders(runs, tx.dialect.jobId)}) AND queue IS NULL AND +ready = 1`,
     runs.map((run) => run.id),
   )
   return await startAttempts(tx, worker, rows, limits.tasks)

@@ -6,14 +6,16 @@
  * locked is left to a later sweep.
  */
 import { spanWords } from '../../duration.ts'
+import { fromText } from '../../model/instant.ts'
 import { DEFAULT_REPORT_MS, fenceOf } from '../../model/job.ts'
 import type { AttemptEnd } from '../../model/settle.ts'
 import type { UnsettledAttempt } from '../executing-store.ts'
 import { integerLiteral } from '../literals.ts'
 import type { SweepExtent, Swept } from '../scheduling-store.ts'
-import { lockIds, lockRows, updateRows } from './by-key.ts'
+import { lockIds, lockRows, updateFromBatch, updateRows } from './by-key.ts'
 import { HANDED_OVER } from './start.ts'
 import {
+  and,
   blockedByNothing,
   type Condition,
   NO_RETRY,
@@ -188,8 +190,9 @@ function unblock(context: TablesContext, id: string): Promise<boolean> {
       row.schedule,
     ])
     if (active.length > 0) return false
-    const blocked = await lockIds(tx, job, [id], "state = 'blocked'")
-    return (await updateRows(tx, job, { state: "'waiting'" }, blocked)) > 0
+    const isBlocked = "state = 'blocked'"
+    const blocked = await lockIds(tx, job, [id], isBlocked)
+    return (await updateRows(tx, job, { state: "'waiting'" }, blocked, { where: and(isBlocked) })) > 0
   })
 }
 
@@ -202,7 +205,7 @@ function repairSchedule(
 ): Promise<boolean> {
   return context.transaction(async (tx) => {
     const free = await lockIds(tx, tx.tables.schedule, [id])
-    return (await updateRows(tx, tx.tables.schedule, assignments, free, { where })) > 0
+    return (await updateRows(tx, tx.tables.schedule, assignments, free, { where: and(where) })) > 0
   })
 }
 
@@ -220,8 +223,11 @@ async function endMarks(context: TablesContext, marks: readonly Found[]): Promis
     const same = rows.filter(
       (row) => row.worker === fences.get(row.id)?.worker && row.marked === fences.get(row.id)?.marked,
     )
-    const ids = same.map((row) => row.id)
-    return await updateRows(tx, schedule, UNMARKED, ids)
+    // A mark that was written manually may have no valid time.
+    const ended = same.map(({ id, marked }) => ({ id, marked: fromText(marked) && marked }))
+    const where = `b.marked IS NULL OR ${tx.dialect.instant('t.marked')} = b.marked`
+    await updateFromBatch(tx, schedule, { id: 'schedule id', marked: 'instant' }, ended, UNMARKED, where)
+    return same.length
   })
 }
 

@@ -1,4 +1,5 @@
 /** Finds the copies of SQLite in this process: each driver brings one. See driver.ts for why several are dangerous. */
+import type { Logger } from '../../logger.ts'
 import type { DatabaseWarning } from '../../model/diagnosis.ts'
 
 const BUILT_IN = 'node:sqlite'
@@ -35,13 +36,12 @@ function sharedObjects(): string[] {
 
 /** Warns about further copies, which the application may load at any time. */
 export class CopiesCheck {
-  readonly #onWarning: (warning: DatabaseWarning) => void
+  readonly #logger: Pick<Logger, 'warn'>
   #nextCheck = -Infinity
   #warning: DatabaseWarning | null = null
 
-  /** @param onWarning  called at most once */
-  constructor(onWarning: (warning: DatabaseWarning) => void) {
-    this.#onWarning = onWarning
+  constructor(logger: Pick<Logger, 'warn'>) {
+    this.#logger = logger
   }
 
   warnings(): readonly DatabaseWarning[] {
@@ -61,6 +61,7 @@ export class CopiesCheck {
       problem: `this process has loaded ${copies.length} copies of SQLite, which do not see each other's locks: ${copies.join(', ')}`,
       fix: "open the file of this database with only one of them in this process (see docs/databases.md): pass the application's own connection to Kalends.open, or name its driver in the option `driver`",
     }
-    this.#onWarning(this.#warning)
+    const { code, problem, fix } = this.#warning
+    this.#logger.warn({ code }, `The database file is in danger: ${problem}; ${fix}`)
   }
 }

@@ -7,6 +7,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { ConflictError, InvalidInputError, messageOf, StoreUnavailableError } from '../../errors.ts'
 import { betweenParts } from '../../event-loop.ts'
+import { silentLogger } from '../../logger.ts'
 import type { DatabaseWarning } from '../../model/diagnosis.ts'
 import {
   CLOSED,
@@ -35,7 +36,7 @@ import { admitted } from '../admission.ts'
 /** How long to keep trying to get the lock. */
 const LOCK_TIMEOUT_MS = 30_000
 
-export interface SqliteOptions extends Pick<OpenOptions, 'clock' | 'onWarning'> {
+export interface SqliteOptions extends Pick<OpenOptions, 'clock' | 'logger'> {
   /** Opens the file; default: the driver that is loaded or installed. */
   readonly connect?: Connect | undefined
 }
@@ -77,7 +78,7 @@ export class SqliteDatabase implements Database {
    */
   static async open(
     path: string,
-    { clock = null, connect, onWarning = () => {} }: SqliteOptions = {},
+    { clock = null, connect, logger = silentLogger }: SqliteOptions = {},
   ): Promise<SqliteDatabase> {
     const connecting = connect ?? (await driverNamed(undefined))
     makePrivate(path)
@@ -86,7 +87,7 @@ export class SqliteDatabase implements Database {
       connection,
       sqliteDialect(clock),
       fileCheck(path),
-      new CopiesCheck(onWarning),
+      new CopiesCheck(logger),
     )
     try {
       await database.#retryWhileBusy(async () => connection.configure())
@@ -231,7 +232,7 @@ function locked(error: unknown): StoreUnavailableError {
  */
 export async function openSqlite(
   target: string | SqliteTarget,
-  { clock, driver, onWarning }: OpenOptions,
+  { clock, driver, logger }: OpenOptions,
 ): Promise<Databases> {
   // Some drivers connect to another server if the path is a URL, and read `file:` URLs in different ways.
   if (typeof target === 'string' && target !== MEMORY && /^$|^[a-z][a-z0-9+.-]+:/i.test(target))
@@ -243,7 +244,7 @@ export async function openSqlite(
     throw new InvalidInputError('driver', 'is only for URLs: a connection already has a driver')
   const { path, connect } =
     typeof target === 'string' ? { path: target, connect: await driverNamed(driver) } : connectionOf(target)
-  const loops = await SqliteDatabase.open(path, { clock, connect, onWarning })
+  const loops = await SqliteDatabase.open(path, { clock, connect, logger })
   return {
     loops,
     calls: loops.beside('calls'),

@@ -60,9 +60,9 @@ export const sqliteDialect = (clock: (() => Date) | null): Dialect => ({
     const list = Object.keys(columns).map((name) => `json_extract(value, '$.${name}') AS ${name}`)
     return `(SELECT ${list.join(', ')} FROM json_each(?))`
   },
-  updateFromBatch(table, batch, assignments) {
+  updateFromBatch(table, batch, assignments, where = '1 = 1') {
     const list = Object.entries(assignments).map(([column, value]) => `${column} = ${value}`)
-    return `UPDATE ${table} AS t SET ${list.join(', ')} FROM ${batch} AS b WHERE t.id = b.id`
+    return `UPDATE ${table} AS t SET ${list.join(', ')} FROM ${batch} AS b WHERE t.id = b.id AND (${where})`
   },
   prefersCase: false,
   // SQLite may write the rows of a statement in any order, so each stage is a separate statement.
