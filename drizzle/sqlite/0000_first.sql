@@ -58,6 +58,7 @@ CREATE TABLE `{prefix}job` (
 	`stop_requested` text,
 	`exclusive` integer DEFAULT 1 NOT NULL,
 	`claim` integer DEFAULT 0 NOT NULL,
+	`no_retry` text,
 	`releases` integer DEFAULT 0 NOT NULL,
 	`open_key` text GENERATED ALWAYS AS (case when `state` in ('waiting', 'blocked', 'running', 'external') then `periodic_task_id` end) VIRTUAL,
 	`open_turn` text GENERATED ALWAYS AS (case when `periodic_task_id` is null or not (`state` in ('waiting', 'blocked', 'running', 'external')) then null when `exclusive` = 1 and `state` <> 'blocked' then '' else `id` end) VIRTUAL,
@@ -84,7 +85,7 @@ CREATE TABLE `{prefix}job` (
 	CONSTRAINT "{prefix}job_submitter" CHECK(typeof(`submitter`) in ('text', 'null') and instr(`submitter`, char(0)) = 0 and length(`submitter`) <= 254),
 	CONSTRAINT "{prefix}job_subject" CHECK(typeof(`subject`) in ('text', 'null') and instr(`subject`, char(0)) = 0 and length(`subject`) <= 255),
 	CONSTRAINT "{prefix}job_state" CHECK(`state` in ('waiting', 'blocked', 'running', 'external', 'success', 'failed', 'cancelled', 'skipped')),
-	CONSTRAINT "{prefix}job_reason" CHECK(`reason` in ('overlap', 'missed', 'frozen', 'max-runs', 'unsubmittable', 'exhausted', 'permanent', 'lost', 'yielded', 'unreported', 'replaced', 'run-now', 'handed-over')),
+	CONSTRAINT "{prefix}job_reason" CHECK(`reason` in ('overlap', 'missed', 'frozen', 'max-runs', 'unsubmittable', 'exhausted', 'permanent', 'lost', 'yielded', 'unreported', 'replaced', 'paused', 'run-now', 'handed-over')),
 	CONSTRAINT "{prefix}job_queue" CHECK(typeof(`queue`) in ('text', 'null') and instr(`queue`, char(0)) = 0 and length(`queue`) <= 190),
 	CONSTRAINT "{prefix}job_worker" CHECK(typeof(`worker`) in ('text', 'null') and instr(`worker`, char(0)) = 0 and length(`worker`) <= 255),
 	CONSTRAINT "{prefix}job_attempt" CHECK(typeof(`attempt`) in ('integer', 'null') and `attempt` between 0 and 2147483647),
@@ -93,6 +94,7 @@ CREATE TABLE `{prefix}job` (
 	CONSTRAINT "{prefix}job_stop_requested: write UTC as YYYY-MM-DD HH:MM:SS" CHECK(`stop_requested` is null or `stop_requested` between '0001' and ':' and (`stop_requested` is strftime('%Y-%m-%d %H:%M:%f', `stop_requested`, '+0 days') or replace(substr(`stop_requested`, 1, 19), 'T', ' ') is strftime('%Y-%m-%d %H:%M:%S', substr(`stop_requested`, 1, 19), '+0 days') and strftime('%s', `stop_requested`) is not null and substr(`stop_requested`, 20) not glob '*[^-+.:Z0-9]*' and `stop_requested` not glob '*.[0-9][0-9][0-9][0-9]*' and instr(`stop_requested`, char(0)) = 0)),
 	CONSTRAINT "{prefix}job_exclusive" CHECK(typeof(`exclusive`) in ('integer', 'null') and `exclusive` between 0 and 1),
 	CONSTRAINT "{prefix}job_claim" CHECK(typeof(`claim`) in ('integer', 'null') and `claim` between 0 and 2147483647),
+	CONSTRAINT "{prefix}job_no_retry" CHECK(typeof(`no_retry`) in ('text', 'null') and instr(`no_retry`, char(0)) = 0 and length(`no_retry`) <= 1100),
 	CONSTRAINT "{prefix}job_releases" CHECK(typeof(`releases`) in ('integer', 'null') and `releases` between 0 and 2147483647)
 );
 --> statement-breakpoint

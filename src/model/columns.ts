@@ -121,6 +121,8 @@ export const CLAIM_COLUMNS = {
   exclusive: { kind: 'flag', column: 'exclusive', default: true },
   /** The number of the claim. Each claim increases it, even if the attempt does not count. */
   claim: { kind: 'whole', column: 'claim', least: 0, most: INT, default: 0 },
+  /** Why a running job must not run again, or null if it may: its schedule was paused with `jobs: 'cancel'`. */
+  noRetry: { kind: 'text', column: 'no_retry', most: 1100, default: null },
   /** How many times in a row workers have returned the job to the queue. */
   releases: { kind: 'whole', column: 'releases', least: 0, most: INT, default: 0 },
 } as const satisfies Readonly<Record<string, OwnColumn>>

@@ -30,7 +30,7 @@ export interface Job<Result = unknown>
   readonly result: Result | null
 }
 
-export interface ClaimedJob extends Job, Omit<Values<typeof CLAIM_COLUMNS>, 'exclusive'> {
+export interface ClaimedJob extends Job, Omit<Values<typeof CLAIM_COLUMNS>, 'exclusive' | 'noRetry'> {
   readonly worker: string
   readonly startedAt: Date
   /** JSON text, as stored. */

@@ -61,6 +61,8 @@ export interface LockedJob {
   /** The number of the attempt that ended, starting at 1. */
   readonly attempt: number
   readonly stopRequested: boolean
+  /** Why the job must not run again, or null if it may. */
+  readonly noRetry: string | null
   /** The timer of the job's schedule, or null if there is none. */
   readonly timer: string | null
   /** Whether a retry gives way to another job that it blocks. */
@@ -79,14 +81,14 @@ export function outcomeOf(
     case 'released':
     case 'unstarted':
     case 'snoozed':
-      return job.stopRequested
-        ? { state: 'cancelled', reason: null, error: null, result: null }
-        : {
-            state: 'waiting',
-            delayMs: end.kind === 'snoozed' ? end.delayMs : 0,
-            why: end.kind,
-            error: null,
-          }
+      if (job.stopRequested) return { state: 'cancelled', reason: null, error: null, result: null }
+      if (job.noRetry !== null) return paused(job.noRetry)
+      return {
+        state: 'waiting',
+        delayMs: end.kind === 'snoozed' ? end.delayMs : 0,
+        why: end.kind,
+        error: null,
+      }
     case 'unreported':
       return { state: 'failed', reason: 'unreported', error: end.error, result: null }
     case 'lost':
@@ -101,7 +103,7 @@ export function outcomeOf(
 function outcomeOfFailure(
   end: Extract<AttemptEnd, { kind: 'lost' | 'timeout' | 'error' }>,
   policy: RunPolicy,
-  { attempt, stopRequested, timer: text, yields }: LockedJob,
+  { attempt, stopRequested, noRetry, timer: text, yields }: LockedJob,
 ): JobOutcome {
   const { error } = end
   if (stopRequested) return { state: 'cancelled', reason: null, error, result: null }
@@ -109,12 +111,18 @@ function outcomeOfFailure(
     return { state: 'failed', reason: 'permanent', error, result: null }
   if (policy.retries !== 'unlimited' && attempt > policy.retries)
     return { state: 'failed', reason: end.kind === 'lost' ? 'lost' : 'exhausted', error, result: null }
+  if (noRetry !== null) return paused(noRetry, error)
   if (yields) return { state: 'failed', reason: 'yielded', error, result: null }
   const delayMs =
     end.kind === 'lost'
       ? 0
       : retryDelayOf(attempt, policy, text === null ? null : spanOfTimer(text)) * (end.delayFactor ?? 1)
   return { state: 'waiting', delayMs: Math.round(delayMs), why: 'failed', error }
+}
+
+function paused(noRetry: string, error?: string): JobOutcome {
+  const texts = error === undefined ? [noRetry] : [error, noRetry]
+  return { state: 'cancelled', reason: 'paused', error: texts.join('\n'), result: null }
 }
 
 /** The span of an `every` timer: the default retry delay if neither the schedule nor its task sets one. */

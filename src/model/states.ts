@@ -28,7 +28,7 @@ export type SkipReason = (typeof SKIP_REASONS)[number]
 export const REASONS = [
   ...SKIP_REASONS,
   'exhausted', 'permanent', 'lost', 'yielded', 'unreported',
-  'replaced',
+  'replaced', 'paused',
   'run-now',
   'handed-over',
 ] as const

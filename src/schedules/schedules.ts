@@ -171,7 +171,7 @@ export class Schedules {
   }
 
   /**
-   * Until `resume`, only manual runs are submitted. A running job continues.
+   * Until `resume`, only manual runs are submitted. A running job continues; see `PauseOptions.jobs` for its retries.
    *
    * @throws NotFoundError, ForbiddenError, VersionError
    * @throws ConflictError when the schedule is already paused, or has no further runs

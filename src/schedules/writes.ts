@@ -30,7 +30,10 @@ export interface WriteOptions extends IfVersion, TransactionOption {}
 
 /** Options for `pause`. */
 export interface PauseOptions extends WriteOptions {
-  /** What happens to waiting and blocked jobs. The default, `leave`, lets them run. */
+  /**
+   * What happens to the jobs of the schedule. The default, `leave`, lets waiting and blocked jobs run and running jobs
+   * retry. `cancel` cancels waiting and blocked jobs; a running job continues, but is cancelled instead of run again.
+   */
   readonly jobs?: 'leave' | 'cancel' | undefined
   /** A note for people, up to 1000 characters. */
   readonly reason?: string | undefined

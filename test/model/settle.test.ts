@@ -16,9 +16,10 @@ function settle(
   stopRequested: boolean,
   spanMs: number | null = null,
   yields = false,
+  noRetry: string | null = null,
 ): JobOutcome {
   const timer = spanMs === null ? null : `every ${spanMs}ms`
-  return outcomeOf({ end, policy }, { attempt, stopRequested, timer, yields })
+  return outcomeOf({ end, policy }, { attempt, stopRequested, noRetry, timer, yields })
 }
 
 const failure: AttemptEnd = { kind: 'error', error: 'no such host', permanent: false }
@@ -178,7 +179,10 @@ describe('a job with a cancel request', () => {
 test('a timeout is not permanent, and the default delay depends on the timer of the schedule', () => {
   const policy = { ...DEFAULT_POLICY, retryDelay: null }
   const delay = (timer: string | null) =>
-    outcomeOf({ end: timeout, policy }, { attempt: 1, stopRequested: false, timer, yields: false })
+    outcomeOf(
+      { end: timeout, policy },
+      { attempt: 1, stopRequested: false, noRetry: null, timer, yields: false },
+    )
   expect(delay(null)).toMatchObject({ state: 'waiting', delayMs: 60_000 })
   expect(delay('every 10s')).toMatchObject({ state: 'waiting', delayMs: 10_000 })
   expect(delay('hourly')).toMatchObject({ state: 'waiting', delayMs: 60_000 })
@@ -230,4 +234,38 @@ describe('if the texts of an outcome cannot be stored', () => {
       expect(withoutTexts(end, 'too long')).toBe(end)
     },
   )
+})
+
+describe('a job whose schedule was paused with its queued jobs', () => {
+  const unlimited: RunPolicy = { ...DEFAULT_POLICY, retries: 'unlimited' }
+  const after = (end: AttemptEnd, policy = unlimited, stopRequested = false) =>
+    settle(end, 1, policy, stopRequested, null, true, 'Paused: See #4711')
+
+  test.each([failure, timeout, lost])('is cancelled instead of retried: $kind', (end) => {
+    expect(after(end)).toEqual({
+      state: 'cancelled',
+      reason: 'paused',
+      error: `${'error' in end ? end.error : ''}\nPaused: See #4711`,
+      result: null,
+    })
+  })
+
+  test.each<AttemptEnd>([released, { kind: 'unstarted' }, { kind: 'snoozed', delayMs: 1000 }])(
+    'is cancelled instead of run again: $kind',
+    (end) => {
+      expect(after(end)).toEqual({
+        state: 'cancelled',
+        reason: 'paused',
+        error: 'Paused: See #4711',
+        result: null,
+      })
+    },
+  )
+
+  test('ends as usual if it would not be retried', () => {
+    expect(after({ kind: 'success', result: null })).toMatchObject({ state: 'success' })
+    expect(after(permanent)).toMatchObject({ state: 'failed', reason: 'permanent' })
+    expect(after(failure, { ...DEFAULT_POLICY, retries: 0 })).toMatchObject({ reason: 'exhausted' })
+    expect(after(failure, unlimited, true)).toMatchObject({ state: 'cancelled', reason: null })
+  })
 })

@@ -6,6 +6,7 @@ import { planEdit } from '../../src/model/plan.ts'
 import type { OpenJobs } from '../../src/model/planning.ts'
 import type { Schedule } from '../../src/model/schedule.ts'
 import { toText } from '../../src/model/instant.ts'
+import { DEFAULT_POLICY } from '../../src/model/task.ts'
 import {
   after,
   clock,
@@ -186,15 +187,50 @@ onEachStore((under) => {
     const paused = await pause('cancel')
     expect(paused).toMatchObject({ status: 'paused', retryAt: null, runCount: 0 })
     expect(paused).toEqual(await get('s'))
-    expect(await jobRow(under, 'running')).toMatchObject({ state: 'running', stop_requested: null })
+    expect(await jobRow(under, 'running')).toMatchObject({
+      state: 'running',
+      stop_requested: null,
+      no_retry: 'Not run again, because the schedule was paused: See #1',
+    })
     for (const id of ['waiting', 'blocked']) {
       const row = await jobRow(under, id)
-      expect(row).toMatchObject({ state: 'cancelled' })
+      expect(row).toMatchObject({ state: 'cancelled', reason: 'paused' })
       expect(row['finished']).not.toBeNull()
     }
     expect(await jobRow(under, 'of another')).toMatchObject({ state: 'waiting' })
     expect(await schedules.pause('none', { jobs: 'leave', reason: null })).toBeNull()
   })
+
+  it.each([
+    ['error', { kind: 'error', error: 'no host', permanent: false }, 'no host\n'],
+    ['released', { kind: 'released' }, ''],
+  ] as const)(
+    'after such a pause, a running job is cancelled instead of run again: %s',
+    async (_, end, error) => {
+      await planned(under, 's', new Date('2199-01-01T00:00:00Z'))
+      const running = {
+        state: 'running',
+        worker: WORKER,
+        claim: 1,
+        attempt: 1,
+        started: '2026-01-01 00:00:00.000',
+      }
+      const run = { periodic_task_id: 's', slot: '2026-01-01 00:00:00.000', run: 1 }
+      await job(under, 'j', { ...run, ...running })
+      const { schedules, jobs } = under.store
+      await schedules.pause('s', { jobs: 'cancel', reason: null }, undefined, planEdit)
+      await schedules.update('s', { enabled: true }, undefined, planEdit)
+      const policy = { ...DEFAULT_POLICY, retries: 'unlimited' } as const
+      await write(under.store).settle([{ fence: { id: 'j', worker: WORKER, claim: 1 }, end, policy }])
+      const cancelled = { state: 'cancelled', reason: 'paused', run_at: null }
+      const why = 'Not run again, because the schedule was paused'
+      expect(await jobRow(under, 'j')).toMatchObject({ ...cancelled, error: `${error}${why}` })
+      expect(await get('s')).toMatchObject({ status: 'active', retryAt: null, errorCount: 0 })
+      // A manual retry is a new start.
+      await jobs.retry('j', () => ({ exclusive: true }))
+      expect(await jobRow(under, 'j')).toMatchObject({ state: 'waiting', no_retry: null })
+    },
+  )
 
   it('a pause can cancel every job of a long queue', async () => {
     await planned(under, 's', null, { overlap: 'allow' })

@@ -38,6 +38,29 @@ test('nothing runs by itself; `advance` runs everything that becomes due, at its
   ])
 })
 
+test('while a schedule is paused, a job that was running does not retry without end if its queued jobs were cancelled', async () => {
+  for (const jobs of ['leave', 'cancel'] as const) {
+    let attempts = 0
+    await using app = await open(async (kalends) => {
+      kalends.handle(step, async () => {
+        attempts += 1
+        if (attempts === 1) await kalends.schedules.pause('s', { jobs, reason: 'See #4711' })
+        throw new Error('no such host')
+      })
+      await kalends.schedules.create({ id: 's', task: step, timer: 'yearly', retries: 'unlimited' })
+    })
+    await app.kalends.schedules.runNow('s')
+    await app.advance('1h')
+    const [last] = await app.kalends.schedules.history('s')
+    if (jobs === 'leave') expect(attempts).toBeGreaterThan(4)
+    else {
+      expect(attempts).toBe(1)
+      expect(last).toMatchObject({ state: 'cancelled', reason: 'paused' })
+      expect(last?.error).toMatch(/no such host[^]*because the schedule was paused: See #4711$/)
+    }
+  }
+})
+
 test('`drain` can take longer than the lease in real time', async () => {
   let ran = 0
   await using app = await open((kalends) => kalends.handle(step, () => void (ran += 1)))

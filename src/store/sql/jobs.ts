@@ -280,6 +280,7 @@ const AGAIN = {
   finished: 'NULL',
   worker: 'NULL',
   stop_requested: 'NULL',
+  no_retry: 'NULL',
   progress: 'NULL',
 }
 

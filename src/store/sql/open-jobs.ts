@@ -133,31 +133,49 @@ export async function replaceOpen(tx: Context, jobs: readonly OpenJob[]): Promis
   )
 }
 
-/** Cancels the waiting and blocked jobs of a schedule whose row is locked. */
-export async function cancelQueued(tx: AnyContext, schedule: string, scope: Condition): Promise<void> {
+/**
+ * Cancels the waiting and blocked jobs of a schedule whose row is locked. Running jobs continue, but do not run again.
+ *
+ * @param why  what ends the running jobs, for people
+ */
+export async function cancelOpen(
+  tx: AnyContext,
+  schedule: string,
+  scope: Condition,
+  why: string,
+): Promise<void> {
   const { dialect, tables } = tx
-  const queued = "state IN ('waiting', 'blocked')"
+  const open = "state IN ('waiting', 'blocked', 'running')"
   const found = await tx.select<{ id: string }>(
     ['id'],
     `FROM ${dialect.found(tables.job, { index: tables.openIndex })}
-     WHERE open_key = ? AND ${queued}${scope.text}
+     WHERE open_key = ? AND ${open}${scope.text}
      ORDER BY id ${tx.locking}`,
     [schedule, ...scope.params],
   )
   const columns = plannableColumns(dialect)
-  const outcome = { state: 'cancelled', reason: null, error: null, result: null } as const
+  const outcome = { state: 'cancelled', reason: 'paused', error: null, result: null } as const
   for (let start = 0; start < found.length; start += AT_ONCE) {
     const rows = await lockRows<SettlingRow>(tx, {
       table: tables.job,
       columns: settlingColumns(dialect),
       ids: found.slice(start, start + AT_ONCE).map(({ id }) => id),
       locked: 'wait',
-      where: queued,
+      where: open,
     })
+    const running = rows.filter(({ state }) => state === 'running')
+    const queued = rows.filter((row) => !running.includes(row))
     const of = await lockRows<PlannableRow>(tx, { table: tables.schedule, columns, ids: [schedule] })
+    await updateRows(
+      tx,
+      tables.job,
+      { no_retry: '?' },
+      running.map(({ id }) => id),
+      { params: [why] },
+    )
     await writeOutcomes(
       tx,
-      rows.map((row) => ({ row, outcome })),
+      queued.map((row) => ({ row, outcome })),
       new Map(of.map((row) => [row.id, row])),
       { next: () => null },
     )

@@ -28,6 +28,7 @@ export interface SettlingRow {
   claim: number
   started: string | null
   stop_requested: string | null
+  no_retry: string | null
   clock: string
 }
 
@@ -37,7 +38,7 @@ export interface Settling {
 }
 
 export function settlingColumns({ instant, now }: Dialect): string[] {
-  const names = ['task', 'state', 'queue', 'worker', 'attempt', 'claim', 'stop_requested']
+  const names = ['task', 'state', 'queue', 'worker', 'attempt', 'claim', 'stop_requested', 'no_retry']
   return [
     'id',
     'periodic_task_id AS schedule',

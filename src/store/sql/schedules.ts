@@ -17,7 +17,7 @@ import {
   toPlannable,
   toSchedule,
 } from './rows.ts'
-import { cancelQueued, latestRun, openJobs } from './open-jobs.ts'
+import { cancelOpen, latestRun, openJobs } from './open-jobs.ts'
 import { insertScheduleJobs } from './schedule-jobs.ts'
 import { countUpTo } from './lists/scan.ts'
 import { placeholders } from '../literals.ts'
@@ -81,7 +81,8 @@ export function scheduleStore(context: WriteContext, owner: Owner = ANY_OWNER): 
       changing(name, check, async (tx, { id }) => {
         const paused = { enabled: '0', pause_reason: '?' }
         await updateRows(tx, tables.schedule, paused, [id], { params: [reason] })
-        if (jobs === 'cancel') await cancelQueued(tx, id, scope)
+        const why = `Not run again, because the schedule was paused${reason === null ? '' : `: ${reason}`}`
+        if (jobs === 'cancel') await cancelOpen(tx, id, scope, why)
         return planned(tx, id, plan)
       }),
 

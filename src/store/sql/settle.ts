@@ -103,6 +103,7 @@ async function settleAll(
       const outcome = outcomeOf(attempt, {
         attempt: row.attempt,
         stopRequested: row.stop_requested !== null,
+        noRetry: row.no_retry,
         timer: schedules.rows.get(row.schedule ?? '')?.timer ?? null,
         yields: blocking.has(row.schedule ?? ''),
       })

@@ -1164,7 +1164,7 @@ export interface components {
             subject: string | null;
             /** @enum {string} */
             state: "waiting" | "blocked" | "running" | "external" | "success" | "failed" | "cancelled" | "skipped";
-            reason: ("overlap" | "missed" | "frozen" | "max-runs" | "unsubmittable" | "exhausted" | "permanent" | "lost" | "yielded" | "unreported" | "replaced" | "run-now" | "handed-over") | null;
+            reason: ("overlap" | "missed" | "frozen" | "max-runs" | "unsubmittable" | "exhausted" | "permanent" | "lost" | "yielded" | "unreported" | "replaced" | "paused" | "run-now" | "handed-over") | null;
             /** @description The external queue that the job goes to, or null if Kalends runs the job */
             queue: string | null;
             worker: string | null;
@@ -1204,7 +1204,7 @@ export interface components {
             subject: string | null;
             /** @enum {string} */
             state: "waiting" | "blocked" | "running" | "external" | "success" | "failed" | "cancelled" | "skipped";
-            reason: ("overlap" | "missed" | "frozen" | "max-runs" | "unsubmittable" | "exhausted" | "permanent" | "lost" | "yielded" | "unreported" | "replaced" | "run-now" | "handed-over") | null;
+            reason: ("overlap" | "missed" | "frozen" | "max-runs" | "unsubmittable" | "exhausted" | "permanent" | "lost" | "yielded" | "unreported" | "replaced" | "paused" | "run-now" | "handed-over") | null;
             /** @description The external queue that the job goes to, or null if Kalends runs the job */
             queue: string | null;
             worker: string | null;
@@ -1246,7 +1246,7 @@ export interface components {
             subject: string | null;
             /** @enum {string} */
             state: "waiting" | "blocked" | "running" | "external" | "success" | "failed" | "cancelled" | "skipped";
-            reason: ("overlap" | "missed" | "frozen" | "max-runs" | "unsubmittable" | "exhausted" | "permanent" | "lost" | "yielded" | "unreported" | "replaced" | "run-now" | "handed-over") | null;
+            reason: ("overlap" | "missed" | "frozen" | "max-runs" | "unsubmittable" | "exhausted" | "permanent" | "lost" | "yielded" | "unreported" | "replaced" | "paused" | "run-now" | "handed-over") | null;
             /** @description The external queue that the job goes to, or null if Kalends runs the job */
             queue: string | null;
             worker: string | null;
