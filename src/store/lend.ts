@@ -5,6 +5,8 @@ import { CallbackError, CallbackTooSlowError, TransactionEndedError } from './ex
 
 /** Notices statements of the callback that change the connection itself, which Kalends uses again. */
 export interface LentSession {
+  /** Called before the callback. */
+  begin(): void
   /** Called before each statement, without leading comments. */
   watch(statement: string): void
   /** The settings that are different than before the callback. The driver restores them, or replaces the connection. */
@@ -59,6 +61,7 @@ export function lender(
     // ended.
     const savepoint = `kalends_${randomBytes(8).toString('hex')}`
     await run(`SAVEPOINT ${savepoint}`)
+    options.session.begin()
     const used = await whileOpen(options, use, timeoutMs)
     if (used === 'too slow') {
       abandon()
@@ -122,7 +125,7 @@ function guarded<Guarded extends object>(
 ): Guarded {
   const { session, asynchronous, isOpen } = guard
   const usable = (value: unknown): unknown => (isUsable(value) ? guarded(value, guard) : value)
-  return new Proxy(target, {
+  const proxy = new Proxy(target, {
     get(of, name) {
       const value: unknown = Reflect.get(of, name, of)
       // The driver's own connection, without promises, is a property.
@@ -138,10 +141,13 @@ function guarded<Guarded extends object>(
         }
         if (statement !== null) session.watch(statement)
         const result: unknown = Reflect.apply(value, of, given)
+        // Some methods of better-sqlite3 return the connection.
+        if (result === of) return proxy
         return result instanceof Promise ? result.then(usable) : usable(result)
       }
     },
   })
+  return proxy
 }
 
 function refusalOf(isOpen: boolean, ends: boolean, statement: string | null): string | null {
@@ -156,7 +162,7 @@ function isUsable(value: unknown): value is object {
   return (
     typeof value === 'object' &&
     value !== null &&
-    ['query', 'execute', 'run'].some(
+    ['query', 'execute', 'run', 'exec'].some(
       (name) => name in value && typeof Reflect.get(value, name) === 'function',
     )
   )

@@ -10,6 +10,7 @@ import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Kalends, PeriodicScheduler } from '../../src/index.ts'
+import { containsSqlite } from '../../src/store/sqlite/copies.ts'
 import { runHere } from '../cli/here.ts'
 import { databases } from '../support/databases.ts'
 import { openSqlite, sqliteDriver } from '../support/sqlite.ts'
@@ -192,6 +193,36 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('in a process of
     ])
     writeFileSync(join(cwd, 'kalends.config.json'), '{ "driver": "sqlite3" }')
     expect(await doctor([])).toEqual(unknown)
+  })
+
+  it('a database in memory needs no particular copy', async () => {
+    const printed = await run(`
+      require(first)
+      require(second)
+      const kalends = await Kalends.open('sqlite::memory:', { logger })
+      await kalends.stop()
+      console.log(warnings.length)`)
+    expect(printed).toBe('0')
+  })
+
+  it('a URL is rejected if the driver that the process has loaded is not the one that Kalends finds', async () => {
+    const printed = await run(`
+      const app = new (require(second))('app.db')
+      const refused = await Kalends.open('sqlite:app.db', { logger }).catch(({ field, message }) => [field, message])
+      console.log(JSON.stringify(refused))`)
+    expect(JSON.parse(printed)).toEqual(['driver', expect.stringContaining('from another folder')])
+  })
+
+  it.each([
+    ['/app/node_modules/better-sqlite3/build/Release/better_sqlite3.node', true],
+    ['/app/node_modules/@libsql/linux-x64-gnu/index.node', true],
+    ['/app/node_modules/sqlite3/build/Release/node_sqlite3.node', true],
+    ['/app/node_modules/.prisma/client/libquery_engine-debian-openssl-3.0.x.so.node', true],
+    ['/home/me/my-sqlite-app/node_modules/argon2/argon2.node', false],
+    ['/home/me/better-sqlite3-demo/node_modules/x/index.node', false],
+    ['/usr/lib/x86_64-linux-gnu/libsqlite3.so.0', false],
+  ])('%s is a copy of SQLite: %s', (path, isCopy) => {
+    expect(containsSqlite(path)).toBe(isCopy)
   })
 
   it('does not warn about the only copy', async () => {

@@ -2,7 +2,7 @@
  * `Kalends.open` accepts the application's SQLite connection, or a drizzle database on it, instead of a URL, and opens
  * its own connection with the same driver.
  */
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { drizzle } from 'drizzle-orm/sqlite-proxy'
@@ -110,6 +110,28 @@ test('a client of @libsql/client and a database in memory are rejected with the 
     await expect(Kalends.open(target as never)).rejects.toThrow('pass the URL of the file instead')
   }
   await expect(Kalends.open(connected(':memory:'))).rejects.toThrow('the database is in memory')
+})
+
+test('a connection whose file cannot be shared is rejected with the reason, at once', async () => {
+  const path = folder()
+  const moved = connected(join(path, 'moved.db'))
+  moved.exec('CREATE TABLE orders (id INTEGER)')
+  renameSync(join(path, 'moved.db'), join(path, 'elsewhere.db'))
+  await expect(Kalends.open(moved)).rejects.toThrow('was deleted or moved')
+  expect(readdirSync(path).filter((name) => name.startsWith('moved.db'))).not.toContain('moved.db')
+  const exclusive = connected(join(path, 'exclusive.db'))
+  exclusive.exec('PRAGMA locking_mode = EXCLUSIVE; CREATE TABLE orders (id INTEGER)')
+  await expect(Kalends.open(exclusive)).rejects.toThrow("its locking_mode is 'exclusive'")
+  const busy = connected(join(path, 'new.db'))
+  busy.exec('BEGIN')
+  await expect(Kalends.open(busy)).rejects.toThrow('it cannot write the header of its new file: ')
+  busy.exec('ROLLBACK')
+  class Asynchronous {
+    exec = async () => undefined
+    prepare = () => ({ all: async () => [] })
+  }
+  await refused(new Asynchronous())
+  await expect(Kalends.open(new Asynchronous())).rejects.toThrow('its driver is not supported')
 })
 
 test('a driver is accepted only for a URL of SQLite', async () => {

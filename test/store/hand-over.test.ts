@@ -48,7 +48,7 @@ function writeOn(connection: object): Write {
 
 /** Ends the transaction in a way that the guard of the connection does not notice. */
 async function hidden(connection: object, statement: 'COMMIT' | 'ROLLBACK'): Promise<void> {
-  if ('pragma' in connection && 'exec' in connection && typeof connection.exec === 'function') {
+  if ('exec' in connection && typeof connection.exec === 'function') {
     connection.exec(`SELECT 1; ${statement}`)
     return
   }
@@ -447,7 +447,7 @@ onEachStore((under) => {
         await again('a')
       }
       expect(await jobRow(under, 'a')).toMatchObject({ state: 'waiting', claim: 0 })
-      const throwing = under.kind === 'sqlite' ? ['close', 'transaction'] : ['release', 'destroy', 'close']
+      const throwing = under.kind === 'sqlite' ? ['close'] : ['release', 'destroy', 'close']
       const rejecting =
         under.kind === 'sqlite'
           ? []
@@ -481,8 +481,8 @@ onEachStore((under) => {
       }
       await handOver(async (_, connection) => {
         if (under.kind === 'sqlite') {
-          lateUses(connection, ['exec', 'prepare', 'pragma'])
-          lateUses(Reflect.get(connection, 'prepare').call(connection, sql).raw(), ['run'], [])
+          lateUses(connection, ['exec', 'prepare'])
+          lateUses(Reflect.get(connection, 'prepare').call(connection, sql), ['run', 'all'], undefined)
           return
         }
         lateUses(connection, ['query', 'execute', 'prepare', 'commit', 'ping'])
@@ -510,6 +510,8 @@ onEachStore((under) => {
             'PRAGMA main.ignore_check_constraints(1)': ['ignore_check_constraints'],
             'PRAGMA recursive_triggers = ON': ['recursive_triggers'],
             'PRAGMA query_only': [],
+            'PRAGMA/**/query_only = 1': ['query_only'],
+            'CREATE TEMP TABLE own_job (other INT)': ['the temporary table own_job'],
           }
         : {
             'SET autocommit = 0': ['autocommit'],
@@ -520,6 +522,11 @@ onEachStore((under) => {
             'SET foreign_key_checks = 0, unique_checks = 0': ['foreign_key_checks', 'unique_checks'],
             'SET sql_safe_updates = 1': ['sql_safe_updates'],
             'SET timestamp = 100': ['timestamp'],
+            'SET /* c */ `autocommit` = 0,sql_safe_updates=1': ['autocommit', 'sql_safe_updates'],
+            'SET @@session . autocommit = 0': ['autocommit'],
+            'SELECT GET_LOCK/**/("left behind", 0)': [],
+            'SELECT 1 INTO /**/ @left': [],
+            "SELECT 'a; SET sql_mode = 1, autocommit = 0'": [],
             'SET NAMES latin1': ['character_set_client'],
             'SET SESSION TRANSACTION ISOLATION LEVEL SERIALIZABLE': ['transaction_isolation'],
             'USE information_schema': ['the current database'],
@@ -568,6 +575,33 @@ onEachStore((under) => {
         expect(JSON.stringify(state)).toMatch(AS_NEW)
       },
     )
+
+    it.runIf(under.kind === 'sqlite')('a callback that takes too long leaves no setting behind', async () => {
+      await waiting('a')
+      const late = { ...QUEUE, deadlineMs: 50 }
+      const handing = handOver(
+        async (_, connection) => {
+          await writeOn(connection)('PRAGMA query_only = 1')
+          await new Promise(() => {})
+        },
+        { queue: late },
+      )
+      await expect(handing).rejects.toThrow(CallbackTooSlowError)
+      expect((await handOver()).map(({ id }) => id)).toEqual(['a'])
+    })
+
+    it.runIf(under.kind === 'sqlite')('what a method of the connection returns is guarded, too', async () => {
+      await waiting('a')
+      const kept: unknown[] = []
+      await handOver(async (jobs, connection) => {
+        await insertOwn(jobs, connection)
+        kept.push(Reflect.get(connection, 'exec').call(connection, 'SELECT 1'))
+        kept.push(Reflect.get(Reflect.get(connection, 'prepare').call(connection, 'SELECT 1'), 'database'))
+      })
+      for (const one of kept)
+        if (typeof one === 'object' && one !== null)
+          expect(() => Reflect.get(one, 'prepare').call(one, 'SELECT 1')).toThrow(ConflictError)
+    })
 
     it('names nothing if the callback restores the value itself', async () => {
       await waiting('a')

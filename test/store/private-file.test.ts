@@ -37,6 +37,10 @@ it.each([
   'sqlite://file:///tmp/app.db',
   'sqlite:libsql://host',
   'sqlite:https://host',
+  'sqlite:',
+  'sqlite: ./app.db',
+  'sqlite:./app.db\n',
+  'sqlite:./a\u0007pp.db',
 ])('a URL that names no path is rejected: %s', async (url) => {
   await expect(Kalends.open(url)).rejects.toMatchObject({ code: 'KALENDS_INVALID_INPUT', field: 'database' })
 })

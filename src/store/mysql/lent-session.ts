@@ -10,13 +10,16 @@ const ROWS_ONLY =
   /^(select|with|insert|replace|update|delete|table|values|savepoint|release|rollback|explain|show|do 0)\b/i
 /** Locks, user variables, and a second statement. */
 const MORE = /_lock\s*\(|:=|\binto\s+@|;\s*\S/i
-const ASSIGNED = /(?:\bset|,)\s+(?:(?:session|local)\s+)?(?:@@(?:session\.|local\.)?)?(\w+)\s*:?=/gi
+const ASSIGNED = /(?:^set\s+|,\s*)(?:(?:session|local)\s+)?(?:@@(?:(?:session|local)\s*\.\s*)?)?(\w+)\s*:?=/gi
+/** Texts and comments, which may look like statements. Comments that the server executes are kept. */
+const TEXTS = /'(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.|"")*"/gs
+const COMMENTS = /\/\*(?!M?!).*?\*\/|(?:--\s|#)[^\n]*/gs
 const ISOLATION = '/*!80000 @@SESSION.transaction_isolation */ /*M! @@SESSION.tx_isolation */'
 
 /** The settings that a statement changes: an expression for each name. */
 function changedBy(statement: string): [name: string, value: string][] {
   if (/^use\b/i.test(statement)) return [['the current database', 'DATABASE()']]
-  if (!/\bset\b/i.test(statement)) return []
+  if (!/^set\b/i.test(statement)) return []
   if (/^set\s+(names|char)/i.test(statement)) return [['character_set_client', '@@character_set_client']]
   if (/^set\s+\w+\s+transaction\b/i.test(statement)) return [['transaction_isolation', ISOLATION]]
   return [...statement.matchAll(ASSIGNED)].map(([, name = '']) => [name.toLowerCase(), `@@SESSION.${name}`])
@@ -37,7 +40,10 @@ export class MysqlLentSession implements LentSession {
     return this.#isChanged
   }
 
-  watch(statement: string): void {
+  begin(): void {}
+
+  watch(text: string): void {
+    const statement = text.replaceAll(TEXTS, "''").replaceAll(COMMENTS, ' ').replaceAll('`', '')
     if (ROWS_ONLY.test(statement) && !MORE.test(statement)) return
     this.#isChanged = true
     // The driver runs statements in order, so this reads the value before the callback's statement.

@@ -9,6 +9,7 @@ import { loadedCopies } from './copies.ts'
 import { type Connect, constructing } from './driver.ts'
 
 const ATTACHED = 'PRAGMA database_list'
+const LOCKING = 'PRAGMA locking_mode'
 /** Kalends uses this mode anyway. On a new database, this writes the header. */
 const WAL = 'PRAGMA journal_mode = WAL'
 const USE_A_URL = "pass the URL of the file instead, such as 'sqlite:./app.db'"
@@ -25,28 +26,29 @@ function isClient(client: object): boolean {
   return 'protocol' in client && 'execute' in client
 }
 
-/** @throws InvalidInputError when the database is closed, in memory or remote, or the constructor cannot be used */
+/** @throws InvalidInputError when the database is closed or in memory, or the constructor cannot be used */
 export function connectionOf(target: SqliteTarget): { readonly path: string; readonly connect: Connect } {
   const given = clientIn(target)
   if (isClient(given))
     throw refused(
       `a client of @libsql/client hides its connection, and may have its own copy of SQLite; ${USE_A_URL}, with the driver libsql`,
     )
-  const path = mainFile(read(given, ATTACHED))
+  const path = mainFile(read(given, ATTACHED, 'its file cannot be found'))
   if (path === '')
     throw refused('the database is in memory, where no other connection can read it; Kalends needs a file')
+  const file = statSync(path, { throwIfNoEntry: false })
+  if (file === undefined) throw refused(`its file '${path}' was deleted or moved`)
+  if (JSON.stringify(read(given, LOCKING, LOCKING)).includes('exclusive'))
+    throw refused("its locking_mode is 'exclusive', so no other connection can open its file")
   const connect = constructorOf(given)
   // With the application's encryption key, if it has one. Without a header, an encrypted file would look like a new one.
-  if (statSync(path, { throwIfNoEntry: false })?.size === 0) read(given, WAL)
+  if (file.size === 0) read(given, WAL, 'it cannot write the header of its new file')
   return { path, connect }
 }
 
 /** The constructor of the driver, not of a class that the application derives from it. */
 function constructorOf(given: SqliteConnection): Connect {
-  let base: unknown = Object.getPrototypeOf(given)
-  for (let next = base; next !== null && next !== Object.prototype; next = Object.getPrototypeOf(next))
-    base = next
-  const connect = constructing(typeof base === 'object' && base !== null ? base.constructor : undefined)
+  const connect = constructing(baseOf(given).constructor)
   const copies = loadedCopies().length
   let isSameCopy: boolean
   try {
@@ -78,11 +80,11 @@ function classAt(connection: object, key: symbol): unknown {
   return typeof value === 'object' && value !== null ? value.constructor : null
 }
 
-function read(client: SqliteConnection, statement: string): unknown {
+function read(client: SqliteConnection, statement: string, failure: string): unknown {
   try {
     return client.prepare(statement).all()
   } catch (error) {
-    throw refused(`its file cannot be found: ${messageOf(error)}`)
+    throw refused(`${failure}: ${messageOf(error)}`)
   }
 }
 
@@ -90,13 +92,37 @@ function clientIn<Own extends object>(target: Own | { readonly $client: Own }): 
   return '$client' in target ? target.$client : target
 }
 
-/** The path of the main file; empty if the database is in memory. */
+/** The last prototype before that of all objects, which differs between the contexts of a process. */
+function baseOf(given: object): object {
+  let base = given
+  for (let next: unknown = Object.getPrototypeOf(given); isObject(next); next = Object.getPrototypeOf(next)) {
+    if (Object.getPrototypeOf(next) === null) break
+    base = next
+  }
+  return base
+}
+
+/**
+ * The path of the main file; empty if the database is in memory. A driver may return rows as arrays.
+ *
+ * @throws InvalidInputError when these are not rows, for example because the driver is asynchronous
+ */
 function mainFile(rows: unknown): string {
-  const databases: readonly unknown[] = Array.isArray(rows) ? rows : []
-  for (const row of databases)
-    if (typeof row === 'object' && row !== null && Reflect.get(row, 'name') === 'main')
-      return String(Reflect.get(row, 'file') ?? '')
-  return ''
+  for (const row of Array.isArray(rows) ? rows : []) {
+    const [, name, file]: unknown[] = Array.isArray(row)
+      ? row
+      : isObject(row)
+        ? ['', Reflect.get(row, 'name'), Reflect.get(row, 'file')]
+        : []
+    if (name === 'main') return typeof file === 'string' ? file : ''
+  }
+  throw refused(
+    `its driver is not supported: pass a connection of better-sqlite3, libsql or node:sqlite, or ${USE_A_URL.slice('pass '.length)}`,
+  )
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
 }
 
 function refused(why: string): InvalidInputError {

@@ -132,7 +132,7 @@ function listOf(rows: unknown): unknown[] {
 }
 
 function isOutOfRange(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ERR_OUT_OF_RANGE'
+  return typeof error === 'object' && error !== null && 'code' in error && error.code === 'ERR_OUT_OF_RANGE'
 }
 
 /** Rejects objects, which untyped code may pass and with which libsql crashes the process. @throws RangeError */
@@ -148,8 +148,11 @@ function bindable(params: readonly unknown[]): readonly SqlValue[] {
 function normalize(row: unknown): void {
   if (typeof row !== 'object' || row === null) return
   for (const [column, value] of Object.entries(row)) {
-    if (value instanceof ArrayBuffer) Reflect.set(row, column, Buffer.from(value).toString('utf8'))
-    else if (value instanceof Uint8Array) Reflect.set(row, column, Buffer.from(value).toString('utf8'))
+    if (ArrayBuffer.isView(value))
+      Reflect.set(row, column, Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('utf8'))
+    // libsql returns an ArrayBuffer, which may be of another context.
+    else if (typeof value === 'object' && value !== null)
+      Reflect.set(row, column, Buffer.from(value).toString('utf8'))
     else if (typeof value === 'bigint') Reflect.set(row, column, Number(value))
   }
 }

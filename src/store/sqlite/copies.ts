@@ -1,36 +1,43 @@
 /** Finds the copies of SQLite in this process: each driver brings one. See driver.ts for why several are dangerous. */
+import { readFileSync } from 'node:fs'
 import type { Logger } from '../../logger.ts'
 import type { DatabaseWarning } from '../../model/diagnosis.ts'
 
 const BUILT_IN = 'node:sqlite'
-/** The names of native modules that contain SQLite, such as better_sqlite3.node or @libsql/linux-x64-gnu/index.node. */
-const CONTAINS_SQLITE = /sqlite|libsql|turso|query_engine/i
-/** Listing the native modules takes a few milliseconds. */
+/**
+ * The native modules that contain SQLite. Libraries of the system, such as libsqlite3.so, do not count: other software
+ * loads them for files of its own, and Node.js itself may be built with one.
+ */
+const CONTAINS_SQLITE =
+  /(?:[\\/]@libsql[\\/][\w-]+[\\/]index|[\\/][\w.-]*(?:sqlite|libsql|turso|query_engine)[\w.-]*)\.node$/i
+/** How often a worker looks for further copies. */
 const CHECK_EVERY_MS = 60_000
 
 /** The paths of the loaded native modules that contain SQLite, and `node:sqlite` if this thread has loaded it. */
 export function loadedCopies(): string[] {
-  const found = sharedObjects().filter((path) => CONTAINS_SQLITE.test(path))
+  const found = [...new Set(nativeModules().filter(containsSqlite))]
   // Lists the built-in modules that were loaded; not documented, so it may be missing.
   const modules: unknown = Reflect.get(process, 'moduleLoadList')
   if (Array.isArray(modules) && modules.includes('NativeModule sqlite')) found.push(BUILT_IN)
   return found
 }
 
-function sharedObjects(): string[] {
-  const { report } = process
-  // Other runtimes may have no reports.
-  if (typeof report?.getReport !== 'function') return []
-  // Otherwise, the report would look up the names of connected hosts, which can block for seconds.
-  const excludesNetwork: unknown = Reflect.get(report, 'excludeNetwork')
-  Reflect.set(report, 'excludeNetwork', true)
+export function containsSqlite(path: string): boolean {
+  return CONTAINS_SQLITE.test(path)
+}
+
+/**
+ * On Linux, the kernel lists the modules of all threads. On other systems, this finds those of CommonJS modules in this
+ * thread. A diagnostic report would list all, but it waits for every worker thread, which may wait for a lock itself.
+ */
+function nativeModules(): string[] {
   try {
-    const content: unknown = report.getReport()
-    const objects: unknown =
-      typeof content === 'object' && content !== null ? Reflect.get(content, 'sharedObjects') : []
-    return Array.isArray(objects) ? objects.filter((path) => typeof path === 'string') : []
-  } finally {
-    Reflect.set(report, 'excludeNetwork', excludesNetwork)
+    const maps = readFileSync('/proc/self/maps', 'utf8')
+    return maps.split('\n').flatMap((line) => (line.endsWith('.node') ? line.slice(line.indexOf('/')) : []))
+  } catch {
+    const module: object | undefined = process.getBuiltinModule('node:module')
+    const cache: unknown = module === undefined ? null : Reflect.get(module, '_cache')
+    return typeof cache === 'object' && cache !== null ? Object.keys(cache) : []
   }
 }
 

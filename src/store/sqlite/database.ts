@@ -47,14 +47,15 @@ export class SqliteDatabase implements Database {
   readonly #turns: Turns
   readonly #use: Use
   readonly #checkFile: () => void
-  readonly #copies: CopiesCheck
+  /** Null for a database in memory. */
+  readonly #copies: CopiesCheck | null
   readonly #direct: Sql
 
   private constructor(
     connection: SqliteConnection,
     dialect: Dialect,
     checkFile: () => void,
-    copies: CopiesCheck,
+    copies: CopiesCheck | null,
     turns = new Turns(),
     use: Use = 'loops',
   ) {
@@ -80,14 +81,14 @@ export class SqliteDatabase implements Database {
     path: string,
     { clock = null, connect, logger = silentLogger }: SqliteOptions = {},
   ): Promise<SqliteDatabase> {
-    const connecting = connect ?? (await driverNamed(undefined))
+    const connecting = connect ?? (await driverNamed(undefined, path !== MEMORY))
     makePrivate(path)
     const connection = SqliteConnection.open(path, connecting)
     const database = new SqliteDatabase(
       connection,
       sqliteDialect(clock),
       fileCheck(path),
-      new CopiesCheck(logger),
+      path === MEMORY ? null : new CopiesCheck(logger),
     )
     try {
       await database.#retryWhileBusy(async () => connection.configure())
@@ -97,7 +98,7 @@ export class SqliteDatabase implements Database {
         throw new StoreUnavailableError(
           `The database file '${path}' cannot use a write-ahead log: its journal mode stays '${String(mode)}'; the file must be on a local disk`,
         )
-      database.#copies.check()
+      database.#copies?.check()
       return database
     } catch (error) {
       connection.close()
@@ -124,7 +125,7 @@ export class SqliteDatabase implements Database {
   }
 
   warnings(): readonly DatabaseWarning[] {
-    return this.#copies.warnings()
+    return this.#copies?.warnings() ?? []
   }
 
   longestWaitMs(): number {
@@ -152,12 +153,14 @@ export class SqliteDatabase implements Database {
       try {
         const sql = this.#inParts()
         const connection = this.#connection.client
+        const session = new SqliteLentSession(this.#connection)
         const lend = lender(sql, {
           connection,
-          session: new SqliteLentSession(this.#connection),
+          session,
           asynchronous: new Set(),
           isNoSavepoint,
-          abandon: () => {},
+          // The connection stays in use.
+          abandon: () => void session.leftBehind(),
         })
         const result = await work(sql, lend)
         this.#checkFile()
@@ -193,7 +196,7 @@ export class SqliteDatabase implements Database {
   #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
     return this.#turns.take(this.#use, () => {
       if (!this.#connection.isOpen) throw new ConflictError(CLOSED)
-      this.#copies.check()
+      this.#copies?.check()
       return work()
     })
   }
@@ -225,6 +228,15 @@ function locked(error: unknown): StoreUnavailableError {
   )
 }
 
+/** Drivers trim paths, connect to servers, or read `file:` URLs, each in its own way. @throws InvalidInputError */
+function checkPath(path: string): void {
+  if (/^$|^[a-z][a-z0-9+.-]+:|^\s|\s$|\p{Cc}/iu.test(path))
+    throw new InvalidInputError(
+      'database',
+      `the URL of a SQLite database must name a file, without blanks around it and without control characters, got ${JSON.stringify(path)}; write sqlite:./file.db or sqlite::memory:`,
+    )
+}
+
 /**
  * @param target  the path of a file, `:memory:`, or the application's connection
  * @throws InvalidInputError when the path is empty, or the connection or the driver cannot be used
@@ -234,16 +246,13 @@ export async function openSqlite(
   target: string | SqliteTarget,
   { clock, driver, logger }: OpenOptions,
 ): Promise<Databases> {
-  // Some drivers connect to another server if the path is a URL, and read `file:` URLs in different ways.
-  if (typeof target === 'string' && target !== MEMORY && /^$|^[a-z][a-z0-9+.-]+:/i.test(target))
-    throw new InvalidInputError(
-      'database',
-      `the URL does not name a file, but '${target}'; write sqlite:./file.db or sqlite::memory:`,
-    )
+  if (typeof target === 'string' && target !== MEMORY) checkPath(target)
   if (typeof target !== 'string' && driver !== undefined)
     throw new InvalidInputError('driver', 'is only for URLs: a connection already has a driver')
   const { path, connect } =
-    typeof target === 'string' ? { path: target, connect: await driverNamed(driver) } : connectionOf(target)
+    typeof target === 'string'
+      ? { path: target, connect: await driverNamed(driver, target !== MEMORY) }
+      : connectionOf(target)
   const loops = await SqliteDatabase.open(path, { clock, connect, logger })
   return {
     loops,

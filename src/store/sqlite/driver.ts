@@ -36,21 +36,45 @@ const NONE =
  * The driver for a URL. Without a name, it is the one that this process has already loaded, because the application
  * uses it, or else the first one that works.
  *
+ * @param isFile  whether the database is a file, which the application may open, too
  * @throws InvalidInputError when the driver is unknown or does not work, or when several drivers are loaded
  */
-export async function driverNamed(given: SqliteDriver | undefined): Promise<Connect> {
+export async function driverNamed(given: SqliteDriver | undefined, isFile: boolean): Promise<Connect> {
   if (given !== undefined && !SQLITE_DRIVERS.includes(given))
     throw new InvalidInputError('driver', `must be one of ${SQLITE_DRIVERS.join(', ')}, got '${given}'`)
   const copies = loadedCopies()
   const loaded = SQLITE_DRIVERS.filter((driver) => copies.some((copy) => isOf(copy, driver)))
-  if (given === undefined && loaded.length > 1)
+  if (isFile && given === undefined && loaded.length > 1)
     throw new InvalidInputError(
       'driver',
       `must be set, because this process has loaded several drivers of SQLite (${loaded.join(', ')}): name the one with which the application opens this file; with two copies of SQLite, the file would lose commits`,
     )
   const named = given ?? loaded[0]
+  const connect = named === undefined ? await firstThatWorks() : await working(named)
+  // The application may have loaded the same driver from another folder.
+  if (isFile && named !== undefined && loaded.includes(named) && loadedCopies().length > copies.length)
+    throw new InvalidInputError(
+      'driver',
+      `this process has loaded '${named}' from another folder than the one in which Kalends finds it, so the file would be opened with two copies of SQLite; pass the application's connection instead of a URL`,
+    )
+  return connect
+}
+
+async function working(driver: SqliteDriver): Promise<Connect> {
+  try {
+    return await tried(driver)
+  } catch (error) {
+    throw new InvalidInputError(
+      'driver',
+      `'${driver}' cannot be loaded (${firstLine(messageOf(error))}); if the application has a connection to the file, pass it instead of a URL`,
+      { cause: error },
+    )
+  }
+}
+
+async function firstThatWorks(): Promise<Connect> {
   const reasons: string[] = []
-  for (const driver of named === undefined ? SQLITE_DRIVERS : [named]) {
+  for (const driver of SQLITE_DRIVERS) {
     try {
       return await tried(driver)
     } catch (error) {
@@ -58,7 +82,7 @@ export async function driverNamed(given: SqliteDriver | undefined): Promise<Conn
     }
   }
   throw new InvalidInputError(
-    named === undefined ? 'database' : 'driver',
+    'database',
     `no driver for SQLite can be loaded (${reasons.join('; ')}). ${NONE}`,
   )
 }
@@ -66,7 +90,7 @@ export async function driverNamed(given: SqliteDriver | undefined): Promise<Conn
 /** Whether a loaded copy of SQLite, such as `…/better_sqlite3.node`, belongs to this driver. */
 function isOf(copy: string, driver: SqliteDriver): boolean {
   if (driver === 'node:sqlite') return copy === driver
-  return new RegExp(driver === 'libsql' ? String.raw`@libsql[\\/]` : 'better.sqlite3').test(copy)
+  return (driver === 'libsql' ? /[\\/]@libsql[\\/]/ : /[\\/]better_sqlite3\.node$/).test(copy)
 }
 
 /** @throws an error when the driver is not installed, or its binary is missing or too old */

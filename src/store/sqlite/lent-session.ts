@@ -1,27 +1,68 @@
-/** The settings of the connection while a callback of the application uses it. They are restored afterwards. */
+/**
+ * The connection while a callback of an external queue uses it. SQLite has no way to reset a connection, so the
+ * settings that later statements depend on are read before and after, and restored.
+ */
 import type { LentSession } from '../lend.ts'
 import type { SqliteConnection } from './connection.ts'
 
-/** `PRAGMA name = value` or `PRAGMA name(value)`, for settings that later statements depend on. */
-const SETS =
-  /^pragma\s+(?:\w+\.)?(busy_timeout|cache_size|foreign_keys|ignore_check_constraints|locking_mode|query_only|recursive_triggers|reverse_unordered_selects|synchronous|temp_store|trusted_schema|writable_schema)\s*[=(]/i
+const SETTINGS = [
+  'busy_timeout',
+  'foreign_keys',
+  'ignore_check_constraints',
+  'locking_mode',
+  'query_only',
+  'read_uncommitted',
+  'recursive_triggers',
+  'reverse_unordered_selects',
+  'synchronous',
+  'temp_store',
+  'trusted_schema',
+  'writable_schema',
+]
+const ORDER = ['trigger', 'view', 'table']
 
 export class SqliteLentSession implements LentSession {
   readonly #connection: SqliteConnection
-  readonly #before = new Map<string, unknown>()
+  #before: ReadonlyMap<string, unknown> = new Map()
 
   constructor(connection: SqliteConnection) {
     this.#connection = connection
   }
 
-  watch(statement: string): void {
-    const name = SETS.exec(statement)?.[1]?.toLowerCase()
-    if (name !== undefined && !this.#before.has(name)) this.#before.set(name, this.#connection.pragma(name))
+  begin(): void {
+    this.#before = this.#settings()
   }
 
+  watch(): void {}
+
   async leftBehind(): Promise<readonly string[]> {
-    const changed = [...this.#before].filter(([name, value]) => this.#connection.pragma(name) !== value)
+    return [...this.#restored(), ...this.#dropped()]
+  }
+
+  #settings(): ReadonlyMap<string, unknown> {
+    return new Map(SETTINGS.map((name) => [name, this.#connection.pragma(name)]))
+  }
+
+  #restored(): string[] {
+    const now = this.#settings()
+    const changed = [...this.#before].filter(([name, value]) => now.get(name) !== value)
     for (const [name, value] of changed) this.#connection.exec(`PRAGMA ${name} = ${String(value)}`)
     return changed.map(([name]) => name)
+  }
+
+  /** Temporary tables would hide tables with the same names from the following statements. */
+  #dropped(): string[] {
+    const rows = this.#connection.rows('SELECT type, name FROM sqlite_temp_master', [])
+    const found = rows.flatMap((row) =>
+      typeof row === 'object' && row !== null
+        ? [{ type: String(Reflect.get(row, 'type')), name: String(Reflect.get(row, 'name')) }]
+        : [],
+    )
+    return ORDER.flatMap((type) => {
+      const names = found.filter((one) => one.type === type).map(({ name }) => name)
+      for (const name of names)
+        this.#connection.exec(`DROP ${type.toUpperCase()} IF EXISTS temp."${name.replaceAll('"', '""')}"`)
+      return names.map((name) => `the temporary ${type} ${name}`)
+    })
   }
 }
