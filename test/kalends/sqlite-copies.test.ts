@@ -233,8 +233,64 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('in a process of
     ).toBe('0')
   })
 
+  // docs/databases.md recommends to write only in transactions, because of this.
+  it('a single write of libsql that finds the file locked stays pending, and later writes are lost', async () => {
+    const printed = await run(`
+      const Own = require(first)
+      const app = new Own('app.db'), other = new Own('app.db')
+      app.exec('PRAGMA journal_mode = WAL; CREATE TABLE orders (id INTEGER PRIMARY KEY)')
+      const insert = app.prepare('INSERT INTO orders DEFAULT VALUES')
+      const locked = (write) => {
+        other.exec('BEGIN IMMEDIATE')
+        let code
+        try { write() } catch (error) { code = error.code }
+        other.exec('COMMIT')
+        return code
+      }
+      const count = () => other.prepare('SELECT COUNT(*) AS n FROM orders').get().n
+      const inTransaction = locked(() => app.exec('BEGIN IMMEDIATE'))
+      app.exec('INSERT INTO orders DEFAULT VALUES')
+      const after = [count()]
+      const single = locked(() => insert.run())
+      app.exec('INSERT INTO orders DEFAULT VALUES')
+      after.push(count())
+      insert.run()
+      after.push(count())
+      console.log(JSON.stringify({ inTransaction, single, after }))`)
+    expect(JSON.parse(printed)).toEqual({
+      inTransaction: 'SQLITE_BUSY',
+      single: 'SQLITE_BUSY',
+      after: [1, 1, 2],
+    })
+  })
+
   // Asking for the module itself would load it.
   describe.runIf(isBuiltin('node:sqlite'))('with node:sqlite', () => {
+    it('different processes may use different drivers', async () => {
+      const printed = await run(
+        `
+        const kalends = await Kalends.open('sqlite:app.db', { driver: 'libsql', logger })
+        const visit = () => execFileSync(process.execPath, ['--no-warnings', '-e', \`
+          const { DatabaseSync } = require('node:sqlite')
+          const db = new DatabaseSync('app.db')
+          db.exec("INSERT INTO job (task) VALUES ('visit')")
+          db.close()\`])
+        for (let turn = 0; turn < 3; turn++) {
+          await kalends.jobs.submit('mail')
+          visit()
+        }
+        const before = (await kalends.jobs.list()).items.length
+        await kalends.stop()
+        visit()
+        const again = await Kalends.open('sqlite:app.db', { driver: 'libsql', logger })
+        const after = (await again.jobs.list()).items.length
+        await again.stop()
+        console.log(JSON.stringify({ before, after, warnings: warnings.filter((text) => text.includes('copies of SQLite')) }))`,
+        ['--no-warnings'],
+      )
+      expect(JSON.parse(printed)).toEqual({ before: 6, after: 7, warnings: [] })
+    })
+
     it('a URL uses the driver that the process has loaded, and the option decides if there are several', async () => {
       const printed = await run(
         `

@@ -525,6 +525,8 @@ onEachStore((under) => {
             'SET /* c */ `autocommit` = 0,sql_safe_updates=1': ['autocommit', 'sql_safe_updates'],
             'SET @@session . autocommit = 0': ['autocommit'],
             'SELECT GET_LOCK/**/("left behind", 0)': [],
+            "SELECT /* it's */ GET_LOCK('left behind', 0)": [],
+            "SELECT 'a /*', GET_LOCK('left behind', 0), '*/'": [],
             'SELECT 1 INTO /**/ @left': [],
             "SELECT 'a; SET sql_mode = 1, autocommit = 0'": [],
             'SET NAMES latin1': ['character_set_client'],

@@ -11,9 +11,12 @@ const ROWS_ONLY =
 /** Locks, user variables, and a second statement. */
 const MORE = /_lock\s*\(|:=|\binto\s+@|;\s*\S/i
 const ASSIGNED = /(?:^set\s+|,\s*)(?:(?:session|local)\s+)?(?:@@(?:(?:session|local)\s*\.\s*)?)?(\w+)\s*:?=/gi
-/** Texts and comments, which may look like statements. Comments that the server executes are kept. */
-const TEXTS = /'(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.|"")*"/gs
-const COMMENTS = /\/\*(?!M?!).*?\*\/|(?:--\s|#)[^\n]*/gs
+/**
+ * Texts and comments, which may look like statements. One expression finds both, because each may contain the start of
+ * the other. Comments that the server executes are kept.
+ */
+const TEXT_OR_COMMENT =
+  /(?<text>'(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.|"")*")|\/\*(?!M?!).*?\*\/|(?:--\s|#)[^\n]*/gs
 const ISOLATION = '/*!80000 @@SESSION.transaction_isolation */ /*M! @@SESSION.tx_isolation */'
 
 /** The settings that a statement changes: an expression for each name. */
@@ -43,7 +46,9 @@ export class MysqlLentSession implements LentSession {
   begin(): void {}
 
   watch(text: string): void {
-    const statement = text.replaceAll(TEXTS, "''").replaceAll(COMMENTS, ' ').replaceAll('`', '')
+    const statement = text
+      .replaceAll(TEXT_OR_COMMENT, (_, quoted: string | undefined) => (quoted === undefined ? ' ' : "''"))
+      .replaceAll('`', '')
     if (ROWS_ONLY.test(statement) && !MORE.test(statement)) return
     this.#isChanged = true
     // The driver runs statements in order, so this reads the value before the callback's statement.

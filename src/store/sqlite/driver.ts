@@ -105,9 +105,14 @@ async function tried(driver: SqliteDriver): Promise<Connect> {
 }
 
 async function classOf(driver: SqliteDriver): Promise<unknown> {
-  // With literal names, bundlers and tools that trace files find the packages.
-  if (driver === 'libsql') return (await import('libsql')).default
-  if (driver === 'better-sqlite3') return (await import('better-sqlite3')).default
+  // With literal names, bundlers and tools that trace files find the packages. Turbopack accepts that a package is not
+  // installed only if its import is inside a `try` block.
+  try {
+    if (driver === 'libsql') return (await import('libsql')).default
+    if (driver === 'better-sqlite3') return (await import('better-sqlite3')).default
+  } catch (error) {
+    throw new Error(messageOf(error), { cause: error })
+  }
   const module: object | undefined = process.getBuiltinModule(driver)
   if (module === undefined) throw new Error(`not part of Node.js ${process.version}`)
   return Reflect.get(module, 'DatabaseSync')
