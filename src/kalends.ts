@@ -130,6 +130,11 @@ export class Kalends {
       ...options,
       longestUseMs: checked.leaseMs,
       logger: checked.logger,
+      onSetAside: ({ id, problem }, err) =>
+        checked.logger.error(
+          { id, err },
+          `Kalends ${problem}; it tries again within five minutes. Repair the row, or whatever rejects the write`,
+        ),
     })
     return new Kalends(stores, checked, definitions)
   }

@@ -7,7 +7,7 @@ import { UnhandledTasks } from './jobs/unhandled-tasks.ts'
 import { checkKeys, namesOf } from './keys.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import { type Authority, checkedLimits, checkedTasks, FULL_AUTHORITY } from './model/authority.ts'
-import { type Finding, findings } from './model/diagnosis.ts'
+import { adviceAboutSetAside, type Finding, findings } from './model/diagnosis.ts'
 import { doctorFindings } from './model/doctor.ts'
 import { ANY_OWNER, prefixOf } from './model/owner.ts'
 import { schemaFindings } from './model/schema-drift.ts'
@@ -84,16 +84,17 @@ export function accesses({ events, lifecycle, definitions, ...options }: AccessC
 }
 
 export async function diagnosed(
-  { inspection, warnings }: Pick<Store, 'inspection' | 'warnings'>,
+  { inspection, warnings, setAside }: Pick<Store, 'inspection' | 'warnings' | 'setAside'>,
   leaseMs: number,
 ): Promise<Finding[]> {
   const dangers = warnings().flatMap(({ code, ...advice }) =>
     findings(code, [{ id: 'process' }], () => advice),
   )
+  const rejected = findings('set-aside', setAside(), () => adviceAboutSetAside(setAside()))
   const drift = schemaFindings(await inspection.schemaDrift())
   // The other checks may be unable to read tables that are missing or have an unexpected structure.
   const others = drift.length > 0 ? drift : doctorFindings(await inspection.inspect(), leaseMs)
-  return [...dangers, ...others]
+  return [...dangers, ...rejected, ...others]
 }
 
 /** @throws InvalidInputError when the scope would cover every owner, or is granted a built-in task */

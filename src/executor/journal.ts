@@ -163,7 +163,10 @@ export class Journal {
       const lines = this.#lines.first(Math.min(count, LINES_AT_ONCE))
       const { left, refused } = await this.#store.appendLogs(lines)
       this.#lines.removeFirst(lines.length - left.length)
-      for (const { item, error } of refused) this.#drop(`a log line of the job '${item.jobId}'`, error)
+      this.#drop(
+        'log line',
+        refused.map(({ item: { jobId: id }, error }) => ({ id, error })),
+      )
       this.#lineWriter.succeeded()
       if (left.length > 0) return
     }
@@ -177,7 +180,10 @@ export class Journal {
       const { left, refused } = await this.#store.saveProgress(some)
       const isLeft = new Set<JobProgress>(left)
       for (const entry of some) if (!isLeft.has(entry)) this.#remove(entry)
-      for (const { item, error } of refused) this.#drop(`progress of the job '${item.fence.id}'`, error)
+      this.#drop(
+        'progress report',
+        refused.map(({ item: { fence }, error }) => ({ id: fence.id, error })),
+      )
       this.#progressWriter.succeeded()
     }
   }
@@ -189,7 +195,17 @@ export class Journal {
     else if (last !== undefined) last.since = performance.now()
   }
 
-  #drop(what: string, cause: unknown): void {
-    this.#onDropped(new Error(`Dropped ${what}, because the database rejected the write`, { cause }))
+  /** One report, however many entries were rejected. */
+  #drop(what: string, refused: readonly { readonly id: string; readonly error: unknown }[]): void {
+    const [first] = refused
+    if (first === undefined) return
+    const jobs = new Set(refused.map(({ id }) => id)).size - 1
+    const others = jobs === 0 ? '' : ` and ${counted(jobs, 'other job')}`
+    this.#onDropped(
+      new Error(
+        `Dropped ${counted(refused.length, what)} of the job '${first.id}'${others}, because the database rejected the write`,
+        { cause: first.error },
+      ),
+    )
   }
 }

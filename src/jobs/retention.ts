@@ -1,7 +1,7 @@
 import { checkKeys, namesOf } from '../keys.ts'
 import { checkedWhole, spanOption } from '../model/input.ts'
 import type { StandardSchema } from '../model/standard-schema.ts'
-import { task } from '../model/task.ts'
+import { PRUNE_TASK, task } from '../model/task.ts'
 import type { Retention, RetentionStore } from '../store/store.ts'
 
 /** How long final jobs and their logs are kept. */
@@ -28,7 +28,7 @@ const PRUNE_ARGS: StandardSchema<Retention> = {
 }
 const INVALID = `must have exactly two properties: ageMs (an integer of at least ${LIMITS.least}) and perSchedule (an integer of at least 1)`
 
-export const pruneTask = task<Retention>('kalends.prune', { args: PRUNE_ARGS, timeout: '1h', retries: 0 })
+export const pruneTask = task<Retention>(PRUNE_TASK, { args: PRUNE_ARGS, timeout: '1h', retries: 0 })
 
 function isRetention(value: unknown): value is Retention {
   if (typeof value !== 'object' || value === null) return false

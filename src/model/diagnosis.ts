@@ -1,3 +1,4 @@
+import { counted } from '../duration.ts'
 import type { Plannable } from './planning.ts'
 import type { StoredSchedule } from './schedule.ts'
 
@@ -30,6 +31,8 @@ export interface DoctorInput {
   readonly endless: readonly { readonly id: string }[]
   /** Jobs that have been in an external queue for longer than an hour. */
   readonly unreported: readonly { readonly id: string }[]
+  /** Final jobs that were older than the retention when they were last pruned, and still exist. */
+  readonly unremoved: readonly { readonly id: string }[]
   /** Running jobs whose worker is not registered. */
   readonly orphans: readonly { readonly id: string; readonly worker: string }[]
 }
@@ -57,6 +60,7 @@ export interface Finding {
   readonly code:
     | 'schema'
     | 'sqlite-copies'
+    | 'set-aside'
     | 'clock-skew'
     | 'no-worker'
     | 'dead-worker'
@@ -66,6 +70,7 @@ export interface Finding {
     | 'dead-schedule'
     | 'retrying-schedule'
     | 'unreported-job'
+    | 'unremoved-job'
     | 'late-schedule'
     | 'cannot-keep-up'
     | 'slot-in-the-future'
@@ -89,6 +94,22 @@ export const LATE_MS = 10_000
 /** A danger that concerns the connections of this process rather than rows. */
 export interface DatabaseWarning extends Pick<Finding, 'problem' | 'fix'> {
   readonly code: 'sqlite-copies'
+}
+
+/** A row that a process leaves out for up to five minutes, because the database rejected a write to it. */
+export interface SetAsideRow {
+  readonly id: string
+  /** Such as `cannot remove the old job 'x' (…)`. */
+  readonly problem: string
+}
+
+/** @param rows  at least one */
+export function adviceAboutSetAside(rows: readonly SetAsideRow[]): Pick<Finding, 'problem' | 'fix'> {
+  const others = rows.length > 1 ? `, and ${String(rows.length - 1)} more` : ''
+  return {
+    problem: `${counted(rows.length, 'row is', 'rows are')} set aside for up to five minutes after an error: ${rows[0]?.problem ?? ''}${others}`,
+    fix: `repair ${rows.length === 1 ? 'the row' : 'these rows'}, or whatever rejects the write`,
+  }
 }
 
 /** At most one finding, about all of these rows. @param rows  the worst first */

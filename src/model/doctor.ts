@@ -89,13 +89,17 @@ function marks({ marks, now }: DoctorInput, alive: ReadonlySet<string>, leaseMs:
 }
 
 function jobFindings(seen: DoctorInput, alive: DoctorInput['workers']): Finding[] {
-  const { unreported, orphans, blocked, endless } = seen
+  const { unreported, unremoved, orphans, blocked, endless } = seen
   return [
     ...unhandledTasks(seen, new Set(alive.flatMap(({ tasks }) => tasks))),
     ...unclaimedJobs(seen, alive),
     ...findings('unreported-job', unreported, () => ({
       problem: `${counted(unreported.length, 'job has', 'jobs have')} been in an external queue for more than an hour, and ${unreported.length === 1 ? 'its outcome has' : 'their outcomes have'} not been reported`,
       fix: 'look in that queue; report each outcome with `kalends.external.finish`, or cancel lost jobs with `kalends jobs cancel ID`; a job that is never reported fails at its time limit',
+    })),
+    ...findings('unremoved-job', unremoved, () => ({
+      problem: `${counted(unremoved.length, 'job is', 'jobs are')} older than the retention, but ${unremoved.length === 1 ? 'was' : 'were'} not removed, probably because a trigger or a foreign key of the application rejects it`,
+      fix: 'the log of the worker that ran kalends.prune names the error; remove the rows that refer to these jobs, or declare the foreign key with ON DELETE CASCADE or SET NULL',
     })),
     ...findings('orphaned-job', orphans, () => ({
       problem: `${counted(orphans.length, 'job runs', 'jobs run')} on a worker that is no longer registered`,

@@ -78,6 +78,9 @@ export function task<Input = AnyArgs, Args = Input, Result = unknown>(
   }
 }
 
+/** The task, and the id of the schedule, that removes old jobs. */
+export const PRUNE_TASK = 'kalends.prune'
+
 /** Whether Kalends itself handles the task. */
 export const isBuiltIn = (task: string): boolean => task.startsWith('kalends.')
 

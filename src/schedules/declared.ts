@@ -122,10 +122,11 @@ export async function syncSet(
 ): Promise<boolean> {
   const ids = set.schedules.map(({ id }) => id)
   let report = compare(set, { existing: [], isNewest: true, liveIds: new Set(ids) })
-  await store.sync({ name: set.name, hash: set.hash, schedules: ids }, (state) => {
+  const isWritten = await store.sync({ name: set.name, hash: set.hash, schedules: ids }, (state) => {
     report = compare(set, state)
     return changesOf(set, report, isStart)
   })
+  if (!isWritten) return false
   tell(set, report, logger, isStart)
   return report.created.length + report.changed.size + report.reactivated.length > 0
 }

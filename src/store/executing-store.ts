@@ -148,9 +148,6 @@ export interface ExecutingStore {
   /** Makes claims skip a job that this worker cannot start, until the job's back-off ends. */
   leaveOut(job: ClaimedJob): void
 
-  /** How many jobs are currently left out, because the database rejected them or this worker cannot start them. */
-  leftOut(): number
-
   /**
    * Claims jobs of an external queue and lets `submit` insert them there, all in one transaction. If `submit` throws,
    * the batch is retried in halves, and refused jobs are left out until their back-off ends.

@@ -20,6 +20,7 @@ import {
   provingRow,
   schemaDrift,
 } from './migrate.ts'
+import type { OnSetAside } from './refusal.ts'
 import { tablesContext } from './sql/context.ts'
 import { declaredStore } from './sql/declared.ts'
 import { executingStore } from './sql/executing.ts'
@@ -27,6 +28,7 @@ import { freezeStore } from './sql/freezes.ts'
 import { inspect } from './sql/inspection.ts'
 import { jobStore } from './sql/jobs.ts'
 import { listStore } from './sql/lists/lists.ts'
+import { Isolations } from './sql/isolations.ts'
 import { retentionStore } from './sql/retention.ts'
 import { scheduleStore } from './sql/schedules.ts'
 import { schedulingStore } from './sql/mark.ts'
@@ -80,7 +82,8 @@ const MEMORY = 'sqlite::memory:'
  */
 export async function openStores(
   target: DatabaseTarget,
-  options: StoreOptions & Pick<OpenOptions, 'longestUseMs' | 'logger'> = {},
+  options: StoreOptions &
+    Pick<OpenOptions, 'longestUseMs' | 'logger'> & { readonly onSetAside?: OnSetAside } = {},
 ): Promise<Stores> {
   const prefix = checkedPrefix(options)
   checkedWhole('connections', options.connections, LEAST_CONNECTIONS, MAX_CONNECTIONS)
@@ -96,17 +99,18 @@ export async function openStores(
     await close()
     throw error
   }
+  const isolations = new Isolations(calls.dialect, options.onSetAside)
   return {
-    loops: storeOn(loops, prefix),
-    calls: storeOn(calls, prefix),
-    api: storeOn(api, prefix),
+    loops: storeOn(loops, prefix, isolations),
+    calls: storeOn(calls, prefix, isolations),
+    api: storeOn(api, prefix, isolations),
     close,
   }
 }
 
 /** The store on a database whose tables exist. */
-export function storeOn(database: Database, prefix: string): Store {
-  const context = tablesContext(database, prefix)
+export function storeOn(database: Database, prefix: string, isolations?: Isolations): Store {
+  const context = tablesContext(database, prefix, isolations)
   return {
     schedules: scheduleStore(context),
     jobs: jobStore(context),
@@ -121,6 +125,7 @@ export function storeOn(database: Database, prefix: string): Store {
     longestWaitMs: () => database.longestWaitMs(),
     serverChanges: () => database.serverChanges(),
     warnings: () => database.warnings(),
+    setAside: () => context.isolations.setAside(),
     close: () => database.close(),
   }
 }

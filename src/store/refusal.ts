@@ -1,8 +1,13 @@
+import type { SetAsideRow } from '../model/diagnosis.ts'
+
 /** A row that the database rejected. */
 export interface Refusal<Item> {
   readonly item: Item
   readonly error: unknown
 }
+
+/** Called once for each row that is set aside, unless the caller of the operation learns of it. */
+export type OnSetAside = (row: SetAsideRow, error: unknown) => void
 
 /** Every row that was tried was rejected for the same reason, so the server may be at fault. No row is left out. */
 export class AllRefusedError extends Error {

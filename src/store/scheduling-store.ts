@@ -110,9 +110,6 @@ export interface SchedulingStore {
     onRefused?: OnRefused,
   ): Promise<Mark[]>
 
-  /** How many schedules are currently left out because the database rejected their marks. */
-  leftOut(): number
-
   /**
    * Plans and submits marked schedules in one transaction: it commits the jobs, the next run and the end of the mark
    * together. Schedules whose marks this worker no longer holds are left out. If some schedules have many slots or

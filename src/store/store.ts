@@ -2,7 +2,7 @@
  * The interface between the rules and the databases, split by role. A store executes and never decides: decisions are
  * passed in as values or as pure functions.
  */
-import type { DatabaseWarning, DoctorInput } from '../model/diagnosis.ts'
+import type { DatabaseWarning, DoctorInput, SetAsideRow } from '../model/diagnosis.ts'
 import type { Freeze, NewFreeze } from '../model/freeze.ts'
 import type { SchemaDrift } from '../model/schema-drift.ts'
 import type { DeclaredStore } from './declared-store.ts'
@@ -38,6 +38,11 @@ export interface Store {
   serverChanges(): number
   /** Dangers that concern the connections of this process. */
   warnings(): readonly DatabaseWarning[]
+  /**
+   * The rows that this process currently leaves out, because the database rejected a write to them, or because this
+   * worker cannot start them.
+   */
+  setAside(): readonly SetAsideRow[]
   /** Closes the connections. The application's pool stays open. */
   close(): Promise<void>
 }

@@ -2,7 +2,7 @@ import { counted, durationText } from '../duration.ts'
 import type { Journal } from '../executor/journal.ts'
 import type { Settler } from '../executor/settler.ts'
 import type { LoopHealth } from '../loop.ts'
-import type { DatabaseWarning } from '../model/diagnosis.ts'
+import { adviceAboutSetAside, type DatabaseWarning, type SetAsideRow } from '../model/diagnosis.ts'
 import type { Stall } from './event-loop-stall.ts'
 import type { Retry } from './retries.ts'
 
@@ -56,7 +56,7 @@ export interface Vitals {
   readonly unwritten: ReturnType<Settler['unwritten']> | null
   readonly log: ReturnType<Journal['unwritten']> | null
   /** The number of schedules and jobs that are skipped after an error, until their back-off ends. */
-  readonly leftOut: number
+  readonly setAside: readonly SetAsideRow[]
   /** Schedules whose slots become due faster than they can be submitted. */
   readonly behind: readonly string[]
   readonly retries: readonly Retry[]
@@ -228,7 +228,7 @@ function* logWarnings({ log }: Vitals): Notes {
 function* lastingWarnings(vitals: Vitals): Notes {
   for (const { code, problem, fix } of vitals.databaseWarnings)
     yield { code, subject: null, text: `${problem}: ${fix}` }
-  const { clock, abandonedHandlers, leftOut, behind, retries, lockedWorkers, slotsInFuture } = vitals
+  const { clock, abandonedHandlers, setAside, behind, retries, lockedWorkers, slotsInFuture } = vitals
   for (const id of lockedWorkers) {
     yield {
       code: 'locked-worker',
@@ -244,12 +244,9 @@ function* lastingWarnings(vitals: Vitals): Notes {
       text: `the schedule ${first}${others.length === 0 ? ' has a slot that its timer does not' : ` and ${others.length} more have slots that their timers do not`} explain, because the database's clock was ahead: nothing is submitted before that time; pause and resume the schedule, or set nextrun = NULL (if it is done, reset it)`,
     }
   }
-  if (leftOut > 0) {
-    yield {
-      code: 'set-aside',
-      subject: null,
-      text: `${counted(leftOut, 'schedule or job is', 'schedules or jobs are')} skipped for up to five minutes after an error: the log names ${leftOut === 1 ? 'it' : 'them'}; repair the row, or whatever rejects the write`,
-    }
+  if (setAside.length > 0) {
+    const { problem, fix } = adviceAboutSetAside(setAside)
+    yield { code: 'set-aside', subject: null, text: `${problem}: ${fix}` }
   }
   for (const id of behind.slice(0, MAX_NAMED)) {
     yield {

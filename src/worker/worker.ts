@@ -176,7 +176,7 @@ export class Worker {
       running: this.#executor?.attempts.count() ?? 0,
       unwritten: this.#executor?.settler.unwritten() ?? null,
       log: this.#executor?.journal.unwritten() ?? null,
-      leftOut: this.#options.store.scheduling.leftOut() + this.#options.store.executing.leftOut(),
+      setAside: this.#options.store.setAside(),
       behind: this.#scheduler?.behind() ?? [],
       retries: this.#retries.waiting(this.#options.now()),
       connectionWaitMs: this.#options.store.longestWaitMs(),

@@ -56,7 +56,6 @@ export const executingStore: ExecutingStore = {
   promoteDue: () => Promise.resolve(0),
   claim: () => Promise.resolve([]),
   leaveOut: () => {},
-  leftOut: () => 0,
   replaceLogs: () => Promise.resolve(),
   handOver: () => Promise.resolve([]),
   handedOver: () => Promise.resolve([]),

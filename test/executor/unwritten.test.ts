@@ -414,7 +414,7 @@ eachDatabase((under) => {
     const id = await kalends.jobs.submit(odd)
     expect(await ended(kalends, id)).toMatchObject({ state: 'success' })
     expect((await kalends.jobs.logs(id)).map(({ message }) => message)).toEqual(['one', 'three'])
-    const message = `Dropped a log line of the job '${id}', because the database rejected the write`
+    const message = `Dropped 1 log line of the job '${id}', because the database rejected the write`
     // It is not retried.
     expect(messages().filter((text) => text.startsWith('error'))).toEqual([`error: ${message}`])
     expect(errors).toMatchObject([{ where: 'journal', error: { message } }])

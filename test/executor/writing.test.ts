@@ -27,7 +27,6 @@ function storeWith(parts: Partial<ExecutingStore>): ExecutingStore {
     promoteDue: unused,
     claim: unused,
     leaveOut: unused,
-    leftOut: unused,
     handOver: unused,
     handedOver: unused,
     route: unused,
@@ -515,8 +514,8 @@ describe('the journal', () => {
     expect(lines).toEqual(['one', 'three'])
     expect(progress).toEqual(['one one', 'three three'])
     expect(dropped.toSorted()).toEqual([
-      "Dropped a log line of the job 'j', because the database rejected the write",
-      "Dropped progress of the job 'bad', because the database rejected the write",
+      "Dropped 1 log line of the job 'j', because the database rejected the write",
+      "Dropped 1 progress report of the job 'bad', because the database rejected the write",
     ])
     expect(errors).toEqual([])
   })

@@ -20,6 +20,7 @@ const healthy: DoctorInput = {
   waiting: [],
   orphans: [],
   unreported: [],
+  unremoved: [],
   behind: [],
   blocked: [],
   endless: [],

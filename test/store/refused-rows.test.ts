@@ -1,7 +1,7 @@
 /** A row that the database rejects costs its batch only a few extra statements, and delays no other row. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { fenceOf } from '../../src/model/job.ts'
-import { clock, instant, job, onEachStore, planned, policies, submitDue } from './conformance.ts'
+import { clock, insertAll, instant, job, onEachStore, planned, policies, submitDue } from './conformance.ts'
 import { recording } from './recording.ts'
 
 // No back-off ends during a test.
@@ -16,7 +16,11 @@ const sorted = (ids: readonly string[]) => ids.toSorted()
 
 onEachStore((under) => {
   /** Imitates a trigger or a constraint that the application has added. */
-  async function refuse(when: 'INSERT' | 'UPDATE', table: string, condition: string): Promise<void> {
+  async function refuse(
+    when: 'INSERT' | 'UPDATE' | 'DELETE',
+    table: string,
+    condition: string,
+  ): Promise<void> {
     const head = `CREATE TRIGGER refuse BEFORE ${when} ON ${table}`
     await under.query(
       under.kind === 'sqlite'
@@ -155,7 +159,7 @@ onEachStore((under) => {
     const jobs = await claim()
     expect(jobs).toHaveLength(200)
     for (const one of [...jobs, ...(await claim())]) if (one.id !== 'good') store.executing.leaveOut(one)
-    expect(store.executing.leftOut()).toBe(300)
+    expect(store.setAside()).toHaveLength(300)
     await under.query("UPDATE job SET state = 'waiting', worker = NULL, started = NULL")
     const claimed = await store.executing.claim('w/1', policies('task'), 1, '')
     expect(claimed.map(({ id }) => id)).toEqual(['good'])
@@ -177,6 +181,64 @@ onEachStore((under) => {
     expect(await store.executing.promoteDue(ROWS, onRefused)).toBe(0)
     expect(count('UPDATE `job`')).toBe(0)
     expect(refused).toEqual(['bad'])
+  })
+
+  it('if the database rejects every log line, a pass takes only a few statements, and the lines behind them are written after a few passes', async () => {
+    const { store, count, clear } = await recorded()
+    await refuse('INSERT', 'job_log', "NEW.message = 'bad'")
+    const at = new Date(0)
+    const line = (message: string) => ({ jobId: 'j', at, level: 'info' as const, message })
+    const lines = [...Array.from({ length: 500 }, () => line('bad')), line('good')]
+    await expect(store.executing.appendLogs(lines)).rejects.toThrow(/rejected all 3 rows/)
+    expect(count('INSERT INTO `job_log`')).toBeLessThanOrEqual(2 * Math.log2(lines.length) + 4)
+    clear()
+    for (let pass = 0; pass < 4; pass += 1) await store.executing.appendLogs(lines).catch(() => undefined)
+    expect(await under.query('SELECT message FROM job_log')).toEqual([{ message: 'good' }])
+  })
+
+  it('if the user may not insert log lines, a pass takes one statement and drops no line', async () => {
+    // SQLite has no users.
+    if (under.kind === 'sqlite') return
+    const denied = Object.assign(new Error('INSERT command denied'), { errno: 1142 })
+    let inserts = 0
+    const { store } = await recording(under.url, async (statement) => {
+      if (!statement.startsWith('INSERT INTO `job_log`')) return
+      inserts += 1
+      throw denied
+    })
+    under.afterwards(() => store.close())
+    const lines = Array.from({ length: 500 }, (_, index) => ({
+      jobId: `j${index}`,
+      at: new Date(0),
+      level: 'info' as const,
+      message: 'text',
+    }))
+    for (let pass = 1; pass < 4; pass += 1) {
+      await expect(store.executing.appendLogs(lines)).rejects.toThrow('denied')
+      expect(inserts).toBe(pass)
+    }
+  })
+
+  it('jobs that cannot be removed do not keep other jobs, or other schedules, from being pruned', async () => {
+    const { store } = await recorded()
+    const ids = Array.from(
+      { length: 700 },
+      (_, index) => `${index < 600 ? 'bad' : 'good'}${String(index).padStart(3, '0')}`,
+    )
+    await insertAll(
+      under,
+      'job',
+      ids.map((id) => ({ id, task: 'task', state: 'success', finished: '2020-01-01 00:00:00.000' })),
+    )
+    await refuse('DELETE', 'job', "OLD.id LIKE 'bad%'")
+    expect(await store.retention.prune({ ageMs: 1000, perSchedule: 1 }, 500)).toBe(100)
+    expect(await store.retention.prune({ ageMs: 1000, perSchedule: 1 }, 500)).toBe(0)
+    expect(await under.query('SELECT COUNT(*) AS n FROM job')).toEqual([{ n: 600 }])
+    expect(store.setAside()).toHaveLength(600)
+    await under.query('DROP TRIGGER refuse')
+    vi.advanceTimersByTime(600_000)
+    await store.retention.prune({ ageMs: 1000, perSchedule: 1 }, 1000)
+    expect([await under.query('SELECT id FROM job'), store.setAside()]).toEqual([[], []])
   })
 
   it('if the database rejects every row, a pass takes only a few statements, and no row is blamed', async () => {
@@ -254,7 +316,7 @@ onEachStore((under) => {
       expect((await claim()).map((one) => one.id)).toEqual([id])
       expect(count('UPDATE `job`')).toBe(1)
     }
-    expect(store.executing.leftOut()).toBe(1000)
+    expect(store.setAside()).toHaveLength(1000)
   })
 
   describe('the outcome of an attempt', () => {
@@ -292,7 +354,7 @@ onEachStore((under) => {
       expect(await store.executing.orphans(10)).toHaveLength(1)
       const orphans = await store.executing.settle(await store.executing.orphans(10), true)
       expect([orphans.refused.length, await store.executing.orphans(10)]).toEqual([1, []])
-      expect(store.executing.leftOut()).toBe(1)
+      expect(store.setAside()).toHaveLength(1)
       await job(under, 'later')
       const [later] = await store.executing.claim('w/1', policies('task'), 1, '')
       if (later === undefined) throw new Error('not claimed')

@@ -29,7 +29,7 @@ const well: Vitals = {
   running: 2,
   unwritten: null,
   log: { lines: 0, progress: 0, ms: 0, dropped: 0 },
-  leftOut: 0,
+  setAside: [],
   behind: [],
   retries: [],
   isRowLocked: false,
@@ -176,8 +176,16 @@ describe('it is ok, but warns: [L68]', () => {
       },
       /\(500 log lines, the progress of 2 jobs\) have waited in memory for 1 h.*; 30 further lines were dropped, because too many are waiting$/,
     ],
-    ['set-aside', { leftOut: 1 }, /1 schedule or job is skipped .* the log names it/],
-    ['set-aside', { leftOut: 2 }, /2 schedules or jobs are skipped .* the log names them/],
+    [
+      'set-aside',
+      { setAside: [{ id: 'a', problem: "cannot start the job 'a' (no)" }] },
+      /1 row is set aside .*: cannot start the job 'a' \(no\): repair the row/,
+    ],
+    [
+      'set-aside',
+      { setAside: ['a', 'b'].map((id) => ({ id, problem: `cannot start the job '${id}'` })) },
+      /2 rows are set aside .*: cannot start the job 'a', and 1 more: repair these rows/,
+    ],
     [
       'cannot-keep-up',
       { behind: ['s'] },

@@ -37,7 +37,6 @@ function watching(answers: readonly Partial<Look>[], onJobDue: (() => void) | nu
       })
     },
     markDue: unused,
-    leftOut: unused,
     submit: unused,
     clearStaleMarks: unused,
     sweep: unused,

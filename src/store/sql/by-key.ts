@@ -2,8 +2,9 @@
 import type { BatchColumn, Dialect, SqlValue } from '../database.ts'
 import { integerLiteral, placeholders } from '../literals.ts'
 import { RowsChangedError } from '../rows-changed.ts'
-import { and, type Condition, NOTHING } from './conditions.ts'
+import { and, type Condition, exceptFor, NOTHING } from './conditions.ts'
 import type { AnyContext, Context, TablesContext } from './context.ts'
+import type { Isolation } from './isolate.ts'
 import { keyOf } from './tables.ts'
 
 export interface LockedRows {
@@ -122,19 +123,56 @@ interface UpdateFound {
 /** Updates all rows that `from` finds and that can be locked, in as many transactions as needed. */
 export async function updateFound(
   context: TablesContext,
+  isolation: Isolation,
   { table, from, params = [], where, assignments, values = [] }: UpdateFound,
 ): Promise<void> {
-  for (let found = AT_ONCE; found === AT_ONCE; ) {
-    const rows = await context.rows<{ id: string }>(
-      `SELECT id ${from} LIMIT ${integerLiteral(AT_ONCE)}`,
-      params,
-    )
-    const updated = await context.transaction(async (tx) => {
-      const ids = rows.map(({ id }) => id).toSorted()
-      const free = await lockIds(tx, table, ids, where)
-      return await updateRows(tx, table, assignments, free, { params: values, where: and(where) })
-    })
-    found = updated === 0 ? 0 : rows.length
+  const update = async (tx: Context, some: readonly { readonly id: string }[]) => {
+    const ids = some.map(({ id }) => id).toSorted()
+    const free = await lockIds(tx, table, ids, where)
+    return await updateRows(tx, table, assignments, free, { params: values, where: and(where) })
+  }
+  await eachFound(isolation, {
+    find: (except) =>
+      context.rows<{ id: string }>(`SELECT id ${from}${except.text} LIMIT ${integerLiteral(AT_ONCE)}`, [
+        ...params,
+        ...except.params,
+      ]),
+    key: keyOf(context.tables, context.dialect, table),
+    write: (some) => context.transaction((tx) => update(tx, some)),
+    until: (written, found) => written === 0 || found < AT_ONCE,
+  })
+}
+
+interface EachFound {
+  /** Finds rows, except those of the condition. */
+  readonly find: (except: Condition) => Promise<{ readonly id: string }[]>
+  /** The placeholder for an id. */
+  readonly key?: string
+  /** Writes rows in one transaction. @returns how many were written */
+  readonly write: (some: readonly { readonly id: string }[]) => Promise<number>
+  /** Whether to stop after a batch in which no row was rejected. */
+  readonly until: (written: number, found: number) => boolean
+}
+
+/**
+ * Finds rows and writes them, batch by batch. Rows that the database rejects are left out of the next searches, so that
+ * they do not fill the batches.
+ *
+ * @returns how many rows were written
+ */
+export async function eachFound(
+  isolation: Isolation,
+  { find, key = '?', write, until }: EachFound,
+): Promise<number> {
+  let sum = 0
+  for (;;) {
+    const rows = await find(exceptFor(isolation.leftOut(), key))
+    if (rows.length === 0) return sum
+    const { results, refused } = await isolation.write(rows, { write, wrote: (count) => count > 0 })
+    const written = results.reduce((total, count) => total + count, 0)
+    sum += written
+    // After a rejected row, the search continues, unless so many rows are rejected that some are no longer left out.
+    if (refused.length === 0 ? until(written, rows.length) : isolation.isFull()) return sum
   }
 }
 

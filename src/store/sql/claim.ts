@@ -33,12 +33,11 @@ const MAX_ROUNDS = 20
 
 export function claim(
   context: TablesContext,
-  isolation: Isolation,
   [worker, tasks, limit, afterGroup, options = {}]: Parameters<ExecutingStore['claim']>,
 ): Promise<ClaimedJob[]> {
   const { ahead = 0, cursor } = options
   const which = { ...options, names: [...tasks.keys()], limit: limit + ahead, afterGroup }
-  return claimTurns(context, isolation, which, (tx, rows, before) => {
+  return claimTurns(context, context.isolations.of('claim'), which, (tx, rows, before) => {
     const hasRetries = (row: StartableRow) => {
       const { retries } = policyOf(row, tasks.get(row.task))
       return retries === 'unlimited' || row.attempt < retries
@@ -51,11 +50,10 @@ export function claim(
 
 export function handOver(
   context: TablesContext,
-  isolation: Isolation,
   [worker, queue, limit, afterGroup, submit, onRefused, onLeftBehind]: Parameters<ExecutingStore['handOver']>,
 ): Promise<ClaimedJob[]> {
   const which = { names: [claimedAs(queue.name)], limit, afterGroup, ...(onRefused && { onRefused }) }
-  return claimTurns(context, isolation, which, async (tx, rows, _before, lend) => {
+  return claimTurns(context, context.isolations.of('handOver'), which, async (tx, rows, _before, lend) => {
     const jobs = await handOverAttempts(tx, worker, rows, queue)
     // The hand-over is written first: even if the callback ends the transaction, its writes are never stored without
     // the hand-over.
@@ -110,7 +108,11 @@ async function claimTurns(
         const jobs = await context.lendingTransaction(async (tx, lend) => {
           const columns = startableColumns(dialect)
           const rows = await lockTurns<StartableRow>(tx, turns, { columns, limit, taskLimits, except })
-          const found = withinTaskLimits(await free(tx, rows), taskLimits).slice(0, limit)
+          const withinLimits = (some: readonly StartableRow[]) =>
+            withinTaskLimits(some, taskLimits).slice(0, limit)
+          // The database may reject the hold of a job.
+          if (freezes.length > 0) report(withinLimits(rows))
+          const found = withinLimits(await free(tx, rows))
           report(found)
           next = found.length === limit && turns.length < most ? placed(turns, found) : []
           return await begin(tx, found, 0, lend)
@@ -134,7 +136,7 @@ async function claimTurns(
     })
     if (claimed.length > 0) return claimed
     // There may be other jobs after held jobs, and after turns whose jobs are all left out.
-    if (isHeld) await context.transaction((tx) => hold(tx, turns, freezes, except))
+    if (isHeld) await hold(context, isolation, { turns, freezes, onRefused })
     else if (except.length > 0 && turns.length === most && isNew)
       lastGroup = turns.at(-1)?.in_group ?? lastGroup
     else return []
@@ -265,17 +267,39 @@ function placed(turns: readonly Turn[], rows: readonly StartableRow[]): PlacedTu
   return last.size < turns.length ? [] : [...last.values()]
 }
 
+interface Held {
+  readonly turns: readonly Turn[]
+  readonly freezes: readonly FreezeRow[]
+  readonly onRefused: ClaimOptions['onRefused']
+}
+
 /** Among the next jobs of these turns, holds those to which a freeze applies. */
 async function hold(
-  tx: Context,
-  turns: readonly Turn[],
-  freezes: readonly FreezeRow[],
-  except: LeftOutRows,
+  context: TablesContext,
+  isolation: Isolation,
+  { turns, freezes, onRefused }: Held,
 ): Promise<void> {
   const columns = ['id', 'task', 'group_', 'periodic_task_id']
+  const except = isolation.leftOut()
   const of = { columns, limit: HELD_AT_ONCE, taskLimits: new Map<string, number>(), except }
-  const rows = await lockTurns<FreezableRow>(tx, turns, of)
-  await holdFrozen(tx, rows, freezes)
+  const holdAll = async (tx: Context, rows: readonly FreezableRow[]) => [
+    ...(await holdFrozen(tx, rows, freezes)),
+  ]
+  await isolation.find<FreezableRow, string>({
+    onRefused,
+    together: (report) =>
+      context.transaction(async (tx) => {
+        const rows = await lockTurns<FreezableRow>(tx, turns, of)
+        report(rows)
+        return await holdAll(tx, rows)
+      }),
+    some: (jobs) =>
+      context.transaction(async (tx) => {
+        const ids = jobs.map(({ id }) => id)
+        const { job } = tx.tables
+        return await holdAll(tx, await lockRows(tx, { table: job, columns, ids, where: 'ready = 1' }))
+      }),
+  })
 }
 
 type FreezableRow = Pick<StartableRow, 'id' | 'task' | 'group_' | 'periodic_task_id'>

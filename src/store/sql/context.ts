@@ -2,6 +2,7 @@ import { callerTransaction, inTurn, wholly } from '../caller-transaction.ts'
 import type { AnySql, Database, Dialect, Lend, Sql } from '../database.ts'
 import type { Transaction } from '../job-store.ts'
 import { fromStored } from '../../model/instant.ts'
+import { Isolations } from './isolations.ts'
 import { type Tables, tables } from './tables.ts'
 
 /** A connection of Kalends, or a transaction of the application. */
@@ -26,17 +27,24 @@ export interface WriteContext extends AnyContext {
   readonly transaction: Begin<AnyContext>
   /** Runs the transaction again after a unique key conflict; it then reads the row that has the key. */
   readonly transactionOnKeys: Begin<AnyContext>
+  /** Undefined in a transaction of the application, in which nothing is isolated. */
+  readonly isolations?: Isolations
 }
 
 export interface TablesContext extends Context {
   readonly database: Database
+  readonly isolations: Isolations
   readonly transaction: Begin<Context>
   readonly lendingTransaction: <Result>(work: (tx: Context, lend: Lend) => Promise<Result>) => Promise<Result>
   /** See `WriteContext`. */
   readonly transactionOnKeys: Begin<Context>
 }
 
-export function tablesContext(database: Database, prefix: string): TablesContext {
+export function tablesContext(
+  database: Database,
+  prefix: string,
+  isolations = new Isolations(database.dialect),
+): TablesContext {
   const { dialect } = database
   const on = (sql: Sql): Context => ({
     dialect,
@@ -53,6 +61,7 @@ export function tablesContext(database: Database, prefix: string): TablesContext
   return {
     ...on(database),
     database,
+    isolations,
     transaction,
     lendingTransaction: (work) => database.transaction((sql, lend) => work(on(sql), lend)),
     transactionOnKeys: onKeys(dialect, transaction),

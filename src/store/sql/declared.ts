@@ -25,16 +25,31 @@ type LiveRow = WorkerRow | VersionRow
 export function declaredStore(context: TablesContext): DeclaredStore {
   return {
     async sync(version, decide) {
-      // Usually there is nothing to do. Then this takes one statement, and nothing is locked.
-      if (isNothing(decide(await stateOf(context, version)))) return
-      await context.transactionOnKeys(async (tx) => {
-        const existing = await lockSchedules(tx, ofSet(version))
-        const { selections, params } = live(tx, version)
-        const rows = await tx.rows<LiveRow>(tx.dialect.union(selections), params)
-        await apply(tx, decide({ existing, ...liveOf(version, rows) }))
+      const set = { id: version.name }
+      const isolation = context.isolations.of('declare')
+      if (isolation.without([set]).length === 0) return false
+      const { results } = await isolation.write([set], {
+        write: () => sync(context, version, decide),
+        isOfARow: context.dialect.isRejection,
       })
+      return results.length > 0
     },
   }
+}
+
+async function sync(
+  context: TablesContext,
+  version: SetVersion,
+  decide: (state: SetState) => SetChanges,
+): Promise<void> {
+  // Usually there is nothing to do. Then this takes one statement, and nothing is locked.
+  if (isNothing(decide(await stateOf(context, version)))) return
+  await context.transactionOnKeys(async (tx) => {
+    const existing = await lockSchedules(tx, ofSet(version))
+    const { selections, params } = live(tx, version)
+    const rows = await tx.rows<LiveRow>(tx.dialect.union(selections), params)
+    await apply(tx, decide({ existing, ...liveOf(version, rows) }))
+  })
 }
 
 async function stateOf(context: Context, version: SetVersion): Promise<SetState> {

@@ -9,52 +9,43 @@ import { claim, handOver } from './claim.ts'
 import type { Context, TablesContext } from './context.ts'
 import { handedOver, postpone, route } from './external.ts'
 import { Isolation } from './isolate.ts'
+import { LONGEST_SETTLE_BACK_OFF_MS } from './isolations.ts'
 import { promoteDue } from './promote.ts'
 import { runningAmong, settle } from './settle.ts'
 import { held, orphans } from './take-over.ts'
 
-/** This is short, because a stopping worker tries for only a few seconds to write its outcomes. */
-const LONGEST_SETTLE_BACK_OFF_MS = 4000
 /** The number of log lines that are read at once to replace messages. */
 const LINES_AT_ONCE = 500
 
-/** These writes skip locked rows or insert new ones. A write waits only if the table is locked; then they all wait. */
-const NO_LOCKS = { isLockWait: () => false, few: Infinity }
-
 export function executingStore(context: TablesContext): ExecutingStore {
   const { dialect, tables } = context
-  const { isLockWait } = dialect
-  const promoting = new Isolation({ isLockWait })
-  const claiming = new Isolation({ isLockWait })
-  const handingOver = new Isolation({ isLockWait })
-  const settling = new Isolation({ isLockWait, longestWaitedMs: LONGEST_SETTLE_BACK_OFF_MS })
-  const takingOver = new Isolation({ isLockWait, longestWaitedMs: LONGEST_SETTLE_BACK_OFF_MS })
-  const saving = new Isolation(NO_LOCKS)
+  const { isLockWait, isDenied } = dialect
+  // These writes skip locked rows or insert new ones. A write waits only if the table is locked; then they all wait.
+  const noLocks = { isLockWait: () => false, isDenied }
+  const { isolations } = context
+  // The outcomes that are not written are reported and repeated by the executor.
+  const settling = new Isolation({ isLockWait, isDenied, longestWaitedMs: LONGEST_SETTLE_BACK_OFF_MS })
+  const saving = new Isolation({ ...noLocks, few: Infinity })
+  const logging = new Isolation(noLocks)
+  let lastLine = 0
 
   return {
-    promoteDue: (...of) => promoteDue(context, promoting, of),
+    promoteDue: (...of) => promoteDue(context, of),
 
-    claim: (...of) => claim(context, claiming, of),
+    claim: (...of) => claim(context, of),
 
-    leaveOut: ({ id, group, task }) => claiming.leaveOut({ id, group_: group, task }),
+    leaveOut: ({ id, group, task }) => isolations.of('claim').leaveOut({ id, group_: group, task }),
 
-    leftOut: () =>
-      new Set(
-        [promoting, claiming, handingOver, takingOver].flatMap((of) => of.refused().map(({ id }) => id)),
-      ).size,
-
-    handOver: (...of) => handOver(context, handingOver, of),
+    handOver: (...of) => handOver(context, of),
 
     route: (...of) => route(context, ...of),
 
-    async postpone(refused) {
-      await postpone(context, refused)
-      for (const of of [promoting, handingOver]) of.forget(refused)
-    },
+    postpone: (refused) => postpone(context, refused),
 
     handedOver: (worker, claims) => handedOver(context, worker, claims),
 
-    settle: (attempts, areOrphans = false) => settle(context, areOrphans ? takingOver : settling, attempts),
+    settle: (attempts, areOrphans = false) =>
+      settle(context, areOrphans ? isolations.of('takeOver') : settling, attempts),
 
     async stopRequests(attempts) {
       if (attempts.length === 0) return []
@@ -75,16 +66,20 @@ export function executingStore(context: TablesContext): ExecutingStore {
         (some) => context.transaction((tx) => saveProgress(tx, some)),
       ),
 
-    // Each call writes new lines, so refused lines need not be remembered.
     appendLogs: (lines) =>
-      writeItems(new Isolation(NO_LOCKS), lines, byIndex, async (some) => {
-        await context.run(
-          `INSERT INTO ${tables.log} (job_id, at, level, message)
-           VALUES ${some.map(() => '(?, ?, ?, ?)').join(', ')}`,
-          some.flatMap(({ jobId, at, level, message }) => [jobId, toText(at), level, message]),
-        )
-        return []
-      }),
+      writeItems(
+        logging,
+        lines,
+        () => String((lastLine += 1)),
+        async (some) => {
+          await context.run(
+            `INSERT INTO ${tables.log} (job_id, at, level, message)
+             VALUES ${some.map(() => '(?, ?, ?, ?)').join(', ')}`,
+            some.flatMap(({ jobId, at, level, message }) => [jobId, toText(at), level, message]),
+          )
+          return []
+        },
+      ),
 
     async replaceLogs(jobId, replacements) {
       for (let last = 0, isMore = true; isMore; ) {
@@ -102,7 +97,7 @@ export function executingStore(context: TablesContext): ExecutingStore {
         })
         const columns = { id: 'integer', message: 'long text' } as const
         // The batch is halved if the server rejects the statement as too long.
-        const isolation = new Isolation(NO_LOCKS)
+        const isolation = new Isolation({ ...noLocks, few: Infinity })
         const { left, refused } = await writeItems(isolation, replaced, byIndex, async (some) => {
           await updateFromBatch(context, tables.log, columns, some, { message: 'b.message' })
           return []
@@ -119,7 +114,7 @@ export function executingStore(context: TablesContext): ExecutingStore {
 
     held: (worker) => held(context, worker),
 
-    orphans: (limit) => orphans(context, takingOver, limit),
+    orphans: (limit) => orphans(context, limit),
   }
 }
 

@@ -53,19 +53,45 @@ export async function route(
   queue: string,
   tasks: readonly string[],
 ): Promise<Route[]> {
-  const { routes, taken } = await context.transactionOnKeys((tx) => writeRoutes(tx, worker, queue, tasks))
+  const readRoutes = (from: Context) => from.rows<Route>(`SELECT task, queue FROM ${tables.taskQueue}`)
+  const { tables } = context
+  const isolation = context.isolations.of('route')
+  const known = (await readRoutes(context)).map(({ task }) => task)
+  const { results } = await isolation.write(
+    isolation.without([...new Set([...known, ...tasks])].map((task) => ({ id: task }))),
+    {
+      write: (some) =>
+        context.transactionOnKeys(async (tx) =>
+          writeRoutes(tx, await readRoutes(tx), { worker, queue, tasks, some: some.map(({ id }) => id) }),
+        ),
+    },
+  )
+  const routes = await readRoutes(context)
   await adopt(
     context,
     queue,
     routes.filter((one) => one.queue === queue).map(({ task }) => task),
     routes.filter((one) => one.queue !== queue).map(({ task }) => task),
   )
-  return taken
+  return results.flat()
 }
 
-async function writeRoutes(tx: Context, worker: string, queue: string, tasks: readonly string[]) {
+interface Routing {
+  readonly worker: string
+  readonly queue: string
+  readonly tasks: readonly string[]
+  /** The tasks whose routes are written. */
+  readonly some: readonly string[]
+}
+
+/** @returns the tasks that a registered worker sends to another queue */
+async function writeRoutes(
+  tx: Context,
+  all: readonly Route[],
+  { worker, queue, tasks, some }: Routing,
+): Promise<Route[]> {
   const { taskQueue, worker: workers } = tx.tables
-  const rows = await tx.rows<Route>(`SELECT task, queue FROM ${taskQueue}`)
+  const rows = all.filter(({ task }) => some.includes(task))
   const live = await tx.rows<{ id: string; tasks: string }>(`SELECT id, tasks FROM ${workers}`)
   const others = live.filter(({ id }) => id !== worker).map((one) => textsOf(one.tasks))
   const isServed = (by: string, task = claimedAs(by)) =>
@@ -78,7 +104,9 @@ async function writeRoutes(tx: Context, worker: string, queue: string, tasks: re
   )
   const right = rows.filter((row) => !wrong.includes(row))
   const known = new Set(right.map(({ task }) => task))
-  const missing = tasks.filter((task) => !known.has(task)).map((task) => ({ task, queue }))
+  const missing = some
+    .filter((task) => tasks.includes(task) && !known.has(task))
+    .map((task) => ({ task, queue }))
   if (wrong.length > 0)
     await tx.run(
       `DELETE FROM ${taskQueue} WHERE task IN (${placeholders(wrong)})`,
@@ -89,7 +117,7 @@ async function writeRoutes(tx: Context, worker: string, queue: string, tasks: re
       `INSERT INTO ${taskQueue} (task, queue) VALUES ${missing.map(() => '(?, ?)').join(', ')}`,
       missing.flatMap(({ task }) => [task, queue]),
     )
-  return { routes: [...right, ...missing], taken }
+  return taken
 }
 
 /** Adds the queue to jobs without one: jobs that are older than the route, or that were inserted with SQL. */
@@ -106,7 +134,7 @@ async function adopt(
   const named = names.length === 0 ? '1 = 0' : `task IN (${placeholders(names)})`
   const isOwn = isOfAll ? `NOT (${builtIn('task')}) AND NOT (${named})` : named
   const where = "state IN ('waiting', 'blocked') AND queue IS NULL"
-  await updateFound(context, {
+  await updateFound(context, context.isolations.of('adopt'), {
     table: tables.job,
     from: `FROM ${dialect.found(tables.job, { index: tables.jobStateIndex })} WHERE ${where} AND ${isOwn}`,
     params: names,
@@ -138,25 +166,36 @@ export async function postpone(
   refused: Parameters<ExecutingStore['postpone']>[0],
 ): Promise<void> {
   if (refused.length === 0) return
+  const { isolations } = context
+  const { results } = await isolations
+    .of('postpone')
+    .write(refused, { write: (some) => context.transaction((tx) => postponeLocked(tx, some)) })
+  // The other jobs stay left out.
+  for (const of of ['promote', 'handOver'] as const) isolations.of(of).forget(results.flat())
+}
+
+async function postponeLocked<Refused extends { readonly id: string; readonly error: string }>(
+  tx: Context,
+  refused: readonly Refused[],
+): Promise<readonly Refused[]> {
   const errors = new Map(refused.map(({ id, error }) => [id, error]))
-  await context.transaction(async (tx) => {
-    const rows = await lockRows<{ id: string; releases: number; clock: string }>(tx, {
-      table: tx.tables.job,
-      columns: ['id', 'releases', `${tx.dialect.now} AS clock`],
-      ids: [...errors.keys()].toSorted(),
-      where: 'ready = 1',
-    })
-    await updateFromBatch(
-      tx,
-      tx.tables.job,
-      { id: 'job id', error: 'long text', run_at: 'instant' },
-      rows.map(({ id, releases, clock }) => {
-        const delayMs = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** releases)
-        const runAt = new Date(fromStored(clock).getTime() + delayMs)
-        return { id, error: errors.get(id) ?? null, run_at: toText(runAt) }
-      }),
-      { error: 'b.error', run_at: 'b.run_at', releases: nextOf('t.releases') },
-      't.ready = 1',
-    )
+  const rows = await lockRows<{ id: string; releases: number; clock: string }>(tx, {
+    table: tx.tables.job,
+    columns: ['id', 'releases', `${tx.dialect.now} AS clock`],
+    ids: [...errors.keys()].toSorted(),
+    where: 'ready = 1',
   })
+  await updateFromBatch(
+    tx,
+    tx.tables.job,
+    { id: 'job id', error: 'long text', run_at: 'instant' },
+    rows.map(({ id, releases, clock }) => {
+      const delayMs = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** releases)
+      const runAt = new Date(fromStored(clock).getTime() + delayMs)
+      return { id, error: errors.get(id) ?? null, run_at: toText(runAt) }
+    }),
+    { error: 'b.error', run_at: 'b.run_at', releases: nextOf('t.releases') },
+    't.ready = 1',
+  )
+  return refused
 }

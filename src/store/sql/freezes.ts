@@ -114,8 +114,14 @@ export async function thaw(context: TablesContext): Promise<void> {
   const where = `frozen_until > ${dialect.now}`
   // All slots of the schedule up to now became due during the freeze.
   const assignments = { frozen_until: dialect.now }
-  await updateFound(context, { table: tables.schedule, from: schedules, where, assignments })
-  await updateFound(context, {
+  const { isolations } = context
+  await updateFound(context, isolations.of('thawSchedule'), {
+    table: tables.schedule,
+    from: schedules,
+    where,
+    assignments,
+  })
+  await updateFound(context, isolations.of('thawJob'), {
     table: tables.job,
     from: jobs,
     where,

@@ -3,11 +3,14 @@ import { SETTINGS } from '../../model/settings.ts'
 import type { DoctorInput, DoctorSchedule } from '../../model/diagnosis.ts'
 import { isFrequent } from '../../model/doctor.ts'
 import { fromStored, fromText, toText } from '../../model/instant.ts'
+import { FINAL_STATES } from '../../model/states.ts'
+import { PRUNE_TASK } from '../../model/task.ts'
 import { integerLiteral } from '../literals.ts'
 import type { FurthestSchedules } from '../scheduling-store.ts'
 import { blockedByNothing, IN_QUEUE, orphan, waitsForNothing } from './conditions.ts'
 import { type Context, readClock, type TablesContext } from './context.ts'
 import { expressions, plannableColumns, type PlannableRow, reader, toPlannable } from './rows.ts'
+import { numberIn } from './stored-json.ts'
 import { workerStore } from './workers.ts'
 
 /** Maximum number of rows of each kind; a longer list would not help. */
@@ -24,6 +27,9 @@ const TOO_MANY = 3
 const RECENT_MS = 60_000
 /** A job that has been in an external queue for longer than this may be lost there. */
 const UNREPORTED_MS = 3_600_000
+
+/** The time limit of a run of `kalends.prune`. */
+const PRUNING_MS = 3_600_000
 
 const SCHEDULE = {
   ...picked(SETTINGS, ['task', 'timer']),
@@ -48,6 +54,7 @@ export async function inspect(context: TablesContext): Promise<DoctorInput> {
     behind: await behind(context, active, clock.now),
     furthest: (await furthest(context, MAX_FURTHEST)).schedules,
     waiting,
+    unremoved: await unremoved(context),
     ...(await broken(context, clock.now)),
   }
 }
@@ -127,6 +134,27 @@ async function waitingJobs({ rows, tables }: Context): Promise<DoctorInput['wait
      ORDER BY claim_task`,
   )
   return found.map(({ task, amount, since }) => ({ task, count: amount, since: fromStored(since) }))
+}
+
+async function unremoved({ rows, tables, dialect }: Context): Promise<DoctorInput['unremoved']> {
+  const [pruned] = await rows<{ args: string; ended: string | null }>(
+    `SELECT args, ${dialect.instant('last_finished')} AS ended FROM ${tables.schedule} WHERE id = '${PRUNE_TASK}'`,
+  )
+  const ended = fromText(pruned?.ended ?? null)
+  const ageMs = numberIn(pruned?.args ?? '', 'ageMs')
+  if (ended === null || ageMs === null) return []
+  const before = toText(new Date(Math.max(0, ended.getTime() - PRUNING_MS - ageMs)))
+  const oldest = FINAL_STATES.map(
+    (state) =>
+      `SELECT id FROM ${dialect.found(tables.job, { index: tables.jobStateIndex })}
+       WHERE state = '${state}' AND finished < ?
+       ORDER BY finished
+       LIMIT ${integerLiteral(MAX)}`,
+  )
+  return await rows<{ id: string }>(
+    dialect.union(oldest),
+    oldest.map(() => before),
+  )
 }
 
 async function broken(

@@ -9,7 +9,7 @@
  */
 import { isA, messageOf, StoreUnavailableError } from '../../errors.ts'
 import { AllRefusedError, type Refusal } from '../refusal.ts'
-import { LeftOut, REFUSED, type Row, UNUSABLE, WAITED } from './left-out.ts'
+import { LeftOut, type LeftOutRow, REFUSED, type Row, UNUSABLE, WAITED } from './left-out.ts'
 
 /** How many rows of a call may wait, one at a time, after the whole batch has waited. */
 const MAX_WAITS = 2
@@ -29,10 +29,14 @@ const DOUBT_MS = 60_000
 export interface IsolationOptions {
   /** Whether the error means that a statement timed out on a lock. */
   readonly isLockWait: (error: unknown) => boolean
+  /** Whether the error means that the user may not run the statement, whatever its rows contain. Default: never. */
+  readonly isDenied?: (error: unknown) => boolean
   /** Maximum back-off of rows that timed out on a lock. */
   readonly longestWaitedMs?: number
   /** After this many refusals without a success, the server may be at fault; Infinity means never. */
   readonly few?: number
+  /** Called when a row is rejected for the first time since it was written. */
+  readonly onRefused?: (row: Row, error: unknown) => void
 }
 
 export interface Writing<Item, Result> {
@@ -72,9 +76,9 @@ export interface Finding<Item, Result> {
   readonly onRefused: ((id: string, error: unknown) => void) | undefined
 }
 
-/** Each operation has its own instance. */
+/** Each operation has its own instance; see isolations.ts. */
 export class Isolation {
-  readonly #isLockWait: (error: unknown) => boolean
+  readonly #options: IsolationOptions
   readonly #few: number
   /**
    * After this number of refusals for the same reason without a success, a write gives up and blames no row. After
@@ -86,25 +90,36 @@ export class Isolation {
   readonly #waited: LeftOut
   readonly #unusable = new LeftOut(UNUSABLE)
 
-  constructor({ isLockWait, longestWaitedMs = WAITED.longestMs, few = FEW }: IsolationOptions) {
-    this.#isLockWait = isLockWait
+  constructor(options: IsolationOptions) {
+    const { longestWaitedMs = WAITED.longestMs, few = FEW } = options
+    this.#options = options
     this.#few = few
     this.#mostTried = few
     this.#waited = new LeftOut({ ...WAITED, longestMs: longestWaitedMs })
   }
 
-  leftOut(): Row[] {
+  leftOut(): LeftOutRow[] {
     return [this.#refused, this.#waited, this.#unusable].flatMap((of) => of.rows())
   }
 
   /** The rows that were refused, and those that cannot be used, until their back-off ends. */
-  refused(): Row[] {
+  refused(): LeftOutRow[] {
     return [this.#refused, this.#unusable].flatMap((of) => of.rows())
+  }
+
+  /** Whether so many rows were refused that the oldest ones are forgotten. */
+  isFull(): boolean {
+    return this.#refused.isFull()
+  }
+
+  /** The items that are not left out. */
+  without<Item extends Row>(items: readonly Item[]): Item[] {
+    return items.filter((item) => ![this.#refused, this.#waited, this.#unusable].some((of) => of.has(item)))
   }
 
   /** Leaves out a row that was written, but that this process cannot work with. */
   leaveOut(row: Row): void {
-    this.#unusable.add(row)
+    this.#unusable.add(row, null)
   }
 
   /** Forgets rows that were written or postponed. */
@@ -160,12 +175,12 @@ export class Isolation {
       if (written.length > 0) this.forget(found)
       return written
     } catch (error) {
-      if (found.length === 0 || !(this.#isLockWait(error) || isNotOfTheServer(error))) throw error
+      if (found.length === 0 || !(this.#options.isLockWait(error) || this.#isOfARow(error))) throw error
       const how = { write: some, wrote: ({ length }: Result[]) => length > 0 }
       const known = found.filter((item) => this.#refused.isKnown(item))
       const fresh = known.length === 0 ? found : found.filter((item) => !known.includes(item))
       // A single row gets a second chance, because the error may have been temporary.
-      const isKnownToFail = known.length === 0 && (found.length > 1 || this.#isLockWait(error))
+      const isKnownToFail = known.length === 0 && (found.length > 1 || this.#options.isLockWait(error))
       const { results, refused, failure } = await this.#inParts(
         [fresh, ...singly(known)],
         how,
@@ -184,7 +199,7 @@ export class Isolation {
    */
   async #inParts<Item extends Row, Result>(
     parts: readonly (readonly Item[])[],
-    { write, alone, wrote = () => true, isOfARow = isNotOfTheServer }: Writing<Item, Result>,
+    { write, alone, wrote = () => true, isOfARow = this.#isOfARow }: Writing<Item, Result>,
     failed: { readonly error: unknown } | null = null,
   ): Promise<Written<Item, Result> & { readonly failure: Failure | null }> {
     const results: Result[] = []
@@ -201,7 +216,8 @@ export class Isolation {
         }
         return null
       } catch (error) {
-        return { error, kind: this.#isLockWait(error) ? 'waited' : isOfARow(error) ? 'refused' : 'other' }
+        const isWait = this.#options.isLockWait(error)
+        return { error, kind: isWait ? 'waited' : isOfARow(error) ? 'refused' : 'other' }
       }
     }
     const mostTried = now() < this.#doubtUntil ? this.#mostTried : this.#few
@@ -232,7 +248,7 @@ export class Isolation {
             ? [part.slice(0, middle), part.slice(middle), ...others]
             : [...singly(part), ...others]
       } else if (failure.kind === 'waited') {
-        this.#waited.add(single)
+        this.#waited.add(single, failure.error)
         waited.push(single)
       } else {
         refused.push({ item: single, error: failure.error })
@@ -245,7 +261,7 @@ export class Isolation {
     if (isAccepted && refused.length > 0) this.#doubtUntil = Number.NEGATIVE_INFINITY
     // If the server is at fault, no row is blamed.
     const isToBlame = other === null || isAccepted
-    if (isToBlame) for (const { item } of refused) this.#refused.add(item)
+    if (isToBlame) for (const { item, error } of refused) this.#refuse(item, error)
     const others = isToBlame ? [] : refused.map(({ item }) => item)
     return {
       results,
@@ -253,6 +269,15 @@ export class Isolation {
       refused: isToBlame ? refused : [],
       failure: other,
     }
+  }
+
+  /** Whether the error is about the written rows, and not about the user, the connection or the server. */
+  readonly #isOfARow = (error: unknown) =>
+    !isA(error, StoreUnavailableError) && this.#options.isDenied?.(error) !== true
+
+  #refuse(row: Row, error: unknown): void {
+    if (!this.#refused.isKnown(row)) this.#options.onRefused?.(row, error)
+    this.#refused.add(row, error)
   }
 
   /** Unless the reasons differ, gives up without blaming any row. The next call tries more rows. */
@@ -272,6 +297,3 @@ export class Isolation {
 const now = () => performance.now()
 
 const singly = <Item>(items: readonly Item[]) => items.map((item) => [item])
-
-/** Whether the error is about the written rows, and not about the connection or the server. */
-const isNotOfTheServer = (error: unknown) => !isA(error, StoreUnavailableError)

@@ -16,7 +16,7 @@ import {
   type TablesContext,
   type WriteContext,
 } from './context.ts'
-import { type SettlingRow, settlingColumns, writeOutcomes } from './outcomes.ts'
+import { evenIfNextIsRejected, type SettlingRow, settlingColumns, writeOutcomes } from './outcomes.ts'
 import { attemptRecorder, type RecordAttempts, settledAttempt } from './settle.ts'
 import { findOpenJob, findOwn, findOwnId, shownJob } from './own-ids.ts'
 import {
@@ -38,7 +38,20 @@ const MAX_ROWS = 500
 const NAMES_AT_ONCE = 1000
 
 export function jobStore(context: TablesContext, owner: Owner = ANY_OWNER): JobStore {
-  const { dialect, tables } = context
+  /** @throws ConflictError when the database rejects the change */
+  const changed = async <Result>(
+    [name]: readonly [name: string, ...unknown[]],
+    change: (promoted?: ReadonlyMap<string, string>) => Promise<Result>,
+  ): Promise<Result> => {
+    try {
+      return await evenIfNextIsRejected(context.dialect, change)
+    } catch (error) {
+      if (!context.dialect.isRejection(error)) throw error
+      throw new ConflictError(`The database rejects this change of the job '${name}' or of its schedule`, {
+        cause: error,
+      })
+    }
+  }
 
   return {
     ownedBy: (other) => jobStore(context, other),
@@ -52,27 +65,16 @@ export function jobStore(context: TablesContext, owner: Owner = ANY_OWNER): JobS
       return id === null ? null : readJob(context, owner, id)
     },
 
-    cancel: (name, decide) =>
-      context.transactionOnKeys(async (tx) => {
-        const locked = await lockWithSchedule(tx, owner, name)
-        if (locked === null) return null
-        const { row, schedules } = locked
-        const what = decide(row)
-        if (what === 'request stop') {
-          const stop = { stop_requested: `COALESCE(stop_requested, ${dialect.now})` }
-          await updateRows(tx, tables.job, stop, [row.id])
-        }
-        if (what === 'cancel') {
-          const outcome = { state: 'cancelled', reason: null, error: null, result: null } as const
-          await writeOutcomes(tx, [{ row, outcome }], schedules)
-        }
-        return readJob(tx, owner, row.id)
-      }),
+    cancel: (...of) => changed(of, (promoted) => cancelJob(context, owner, of, promoted)),
 
     finish: (...of) =>
-      attemptRecorder()((record) => context.transactionOnKeys((tx) => finishLocked(tx, owner, of, record))),
+      changed(of, (promoted) =>
+        attemptRecorder()((record) =>
+          context.transactionOnKeys((tx) => finishLocked(tx, owner, of, record, promoted)),
+        ),
+      ),
 
-    retry: (...of) => retryJob(context, owner, of),
+    retry: (...of) => changed(of, () => retryJob(context, owner, of)),
   }
 }
 
@@ -106,11 +108,35 @@ function submittingStore(context: WriteContext, owner: Owner): SubmittingStore {
   }
 }
 
+function cancelJob(
+  context: TablesContext,
+  owner: Owner,
+  [name, decide]: Parameters<JobStore['cancel']>,
+  promoted?: ReadonlyMap<string, string>,
+): Promise<Job | null> {
+  return context.transactionOnKeys(async (tx) => {
+    const locked = await lockWithSchedule(tx, owner, name)
+    if (locked === null) return null
+    const { row, schedules } = locked
+    const what = decide(row)
+    if (what === 'request stop') {
+      const stop = { stop_requested: `COALESCE(stop_requested, ${tx.dialect.now})` }
+      await updateRows(tx, tx.tables.job, stop, [row.id])
+    }
+    if (what === 'cancel') {
+      const outcome = { state: 'cancelled', reason: null, error: null, result: null } as const
+      await writeOutcomes(tx, [{ row, outcome }], schedules, { promoted })
+    }
+    return readJob(tx, owner, row.id)
+  })
+}
+
 async function finishLocked(
   tx: Context,
   owner: Owner,
   [name, decide, { startedAt: started, finishedAt }]: Parameters<JobStore['finish']>,
   record: RecordAttempts,
+  next?: ReadonlyMap<string, string>,
 ): ReturnType<JobStore['finish']> {
   const locked = await lockWithSchedule(tx, owner, name)
   if (locked === null) return null
@@ -122,7 +148,7 @@ async function finishLocked(
     // have failed.
     const row = { ...locked.row, attempt: Math.max(1, locked.row.attempt) }
     const of = { row, outcome: { ...run, reason: null }, end: attemptEnd(run) }
-    const promoted = await writeOutcomes(tx, [of], schedules)
+    const promoted = await writeOutcomes(tx, [of], schedules, { promoted: next })
     if (row.worker !== null) await record(tx, [of])
     const endedAt = earlierOf(finishedAt, fromStored(row.clock))
     const startedAt = earlierOf(started ?? (row.started === null ? null : fromStored(row.started)), endedAt)

@@ -20,13 +20,19 @@ export const UNUSABLE: BackOff = { firstMs: 1000, longestMs: 300_000, knownMs: 3
 const MAX_REMEMBERED = 5000
 
 export interface Row {
+  /** Unique among the rows of the operation. */
   readonly id: string
   /** For a job, its group and its task. */
   readonly group_?: string | undefined
   readonly task?: string | undefined
 }
 
-interface Remembered extends Row {
+export interface LeftOutRow extends Row {
+  /** The error with which the row failed last; null if this process cannot work with it. */
+  readonly error: unknown
+}
+
+interface Remembered extends LeftOutRow {
   /** The end of the row's back-off, by performance.now(). */
   readonly until: number
   readonly backOffMs: number
@@ -40,13 +46,13 @@ export class LeftOut {
     this.#backOff = backOff
   }
 
-  add({ id, group_, task }: Row): void {
+  add({ id, group_, task }: Row, error: unknown): void {
     const { firstMs, longestMs } = this.#backOff
     const before = this.#get(id)
     const backOffMs = before === null ? firstMs : Math.min(longestMs, 2 * before.backOffMs)
     // Moves the row to the end of the map, which keeps insertion order.
     this.#rows.delete(id)
-    this.#rows.set(id, { id, group_, task, until: now() + backOffMs, backOffMs })
+    this.#rows.set(id, { id, group_, task, error, until: now() + backOffMs, backOffMs })
     const [oldest] = this.#rows.keys()
     if (this.#rows.size > MAX_REMEMBERED && oldest !== undefined) this.#rows.delete(oldest)
   }
@@ -66,8 +72,13 @@ export class LeftOut {
   }
 
   /** The rows whose back-off has not ended. */
-  rows(): Row[] {
+  rows(): LeftOutRow[] {
     return [...this.#rows.values()].filter(({ until }) => now() < until)
+  }
+
+  /** Whether the next row that is added may displace another one. */
+  isFull(): boolean {
+    return this.#rows.size === MAX_REMEMBERED
   }
 
   #get(id: string): Remembered | null {

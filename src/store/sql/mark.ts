@@ -27,9 +27,6 @@ interface DueRow {
 export function schedulingStore(context: TablesContext): SchedulingStore {
   const { dialect, tables } = context
   const submitting = { isolation: new Isolation(dialect), batch: new Fitting(BATCH) }
-  const marking = new Isolation(dialect)
-  const sweeping = new Isolation(dialect)
-
   return {
     submitsInParallel: dialect.writesInParallel,
 
@@ -71,15 +68,13 @@ export function schedulingStore(context: TablesContext): SchedulingStore {
       }
     },
 
-    markDue: (...of) => markDue(context, marking, of),
-
-    leftOut: () => marking.refused().length,
+    markDue: (...of) => markDue(context, of),
 
     submit: (...of) => submit(context, submitting, of),
 
     clearStaleMarks: (worker, leaseMs) => clearStaleMarks(context, worker, leaseMs),
 
-    sweep: (worker, leaseMs, extent) => sweep(context, sweeping, worker, leaseMs, extent),
+    sweep: (worker, leaseMs, extent) => sweep(context, worker, leaseMs, extent),
 
     furthest: (most) => furthest(context, most),
   }
@@ -87,10 +82,10 @@ export function schedulingStore(context: TablesContext): SchedulingStore {
 
 function markDue(
   context: TablesContext,
-  isolation: Isolation,
   [worker, limit, leaseMs, behind = [], onRefused]: Parameters<SchedulingStore['markDue']>,
 ): Promise<Mark[]> {
   const { dialect, tables } = context
+  const isolation = context.isolations.of('mark')
   const columns = ['id', 'wake_at', `${dialect.now} AS clock`]
   const from = beginning(behind)
   const except = exceptFor(isolation.leftOut())

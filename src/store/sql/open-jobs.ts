@@ -10,8 +10,8 @@ import { groupBy } from '../group-by.ts'
 import { placeholders } from '../literals.ts'
 import { RowsChangedError } from '../rows-changed.ts'
 import { lockRows, updateLocked, updateRows } from './by-key.ts'
-import { and, type Condition, OPEN } from './conditions.ts'
-import type { AnyContext, Context } from './context.ts'
+import { and, both, type Condition, OPEN } from './conditions.ts'
+import type { AnyContext, Context, WriteContext } from './context.ts'
 import { plannableColumns, type PlannableRow } from './rows.ts'
 import { type SettlingRow, settlingColumns, writeOutcomes } from './outcomes.ts'
 import type { Tables } from './tables.ts'
@@ -133,6 +133,38 @@ export async function replaceOpen(tx: Context, jobs: readonly OpenJob[]): Promis
   )
 }
 
+const CANCELLABLE = "state IN ('waiting', 'blocked', 'running')"
+
+function cancellable(of: AnyContext, schedule: string, scope: Condition): Promise<{ id: string }[]> {
+  const { dialect, tables, locking } = of
+  return of.select(
+    ['id'],
+    `FROM ${dialect.found(tables.job, { index: tables.openIndex })}
+     WHERE open_key = ? AND ${CANCELLABLE}${scope.text}
+     ORDER BY id ${locking}`,
+    [schedule, ...scope.params],
+  )
+}
+
+/** Does the same as `cancelOpen`, but in transactions of its own, without the jobs that the database rejects. */
+export async function cancelEach(
+  context: WriteContext & Required<Pick<WriteContext, 'isolations'>>,
+  schedule: string,
+  scope: Condition,
+  why: string,
+): Promise<void> {
+  const { tables, dialect } = context
+  await context.isolations.of('cancel').write(await cancellable(context, schedule, scope), {
+    write: (some) =>
+      context.transaction(async (tx) => {
+        const ids = [schedule]
+        await lockRows(tx, { table: tables.schedule, columns: ['id'], ids, locked: 'wait' })
+        const these = and(`id IN (${placeholders(some, dialect.jobId)})`, ...some.map(({ id }) => id))
+        await cancelOpen(tx, schedule, both(scope, these), why)
+      }),
+  })
+}
+
 /**
  * Cancels the waiting and blocked jobs of a schedule whose row is locked. Running jobs continue, but do not run again.
  *
@@ -145,14 +177,7 @@ export async function cancelOpen(
   why: string,
 ): Promise<void> {
   const { dialect, tables } = tx
-  const open = "state IN ('waiting', 'blocked', 'running')"
-  const found = await tx.select<{ id: string }>(
-    ['id'],
-    `FROM ${dialect.found(tables.job, { index: tables.openIndex })}
-     WHERE open_key = ? AND ${open}${scope.text}
-     ORDER BY id ${tx.locking}`,
-    [schedule, ...scope.params],
-  )
+  const found = await cancellable(tx, schedule, scope)
   const columns = plannableColumns(dialect)
   const outcome = { state: 'cancelled', reason: 'paused', error: null, result: null } as const
   for (let start = 0; start < found.length; start += AT_ONCE) {
@@ -161,7 +186,7 @@ export async function cancelOpen(
       columns: settlingColumns(dialect),
       ids: found.slice(start, start + AT_ONCE).map(({ id }) => id),
       locked: 'wait',
-      where: open,
+      where: CANCELLABLE,
     })
     const running = rows.filter(({ state }) => state === 'running')
     const queued = rows.filter((row) => !running.includes(row))

@@ -49,6 +49,24 @@ export function settlingColumns({ instant, now }: Dialect): string[] {
 }
 
 /**
+ * Runs the work again without promoting the next blocked jobs if the database rejects a row, because the row of a
+ * blocked job must not keep another job from ending. A sweep promotes the job once its row is accepted.
+ *
+ * @param work  receives the blocked jobs to promote: undefined for those whose turn comes next
+ */
+export async function evenIfNextIsRejected<Result>(
+  { isRejection }: Dialect,
+  work: (promoted?: ReadonlyMap<string, string>) => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!isRejection(error)) throw error
+    return await work(new Map())
+  }
+}
+
+/**
  * @param next  decides how finished runs change the plan of their schedule
  * @returns the blocked jobs that became waiting, by schedule
  */
@@ -56,7 +74,10 @@ export async function writeOutcomes(
   tx: AnyContext,
   settling: readonly Settling[],
   schedules: ReadonlyMap<string, PlannableRow>,
-  { promoted, next = finish }: { promoted?: ReadonlyMap<string, string>; next?: typeof finish } = {},
+  {
+    promoted,
+    next = finish,
+  }: { promoted?: ReadonlyMap<string, string> | undefined; next?: typeof finish } = {},
 ): Promise<ReadonlyMap<string, string>> {
   const turns = promoted ?? (await nextInTurn(tx, settling))
   await writeJobs(tx, settling, turns)

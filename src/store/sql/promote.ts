@@ -4,14 +4,13 @@ import { integerLiteral } from '../literals.ts'
 import { lockIds, updateRows } from './by-key.ts'
 import { and, exceptFor } from './conditions.ts'
 import type { Context, TablesContext } from './context.ts'
-import type { Isolation } from './isolate.ts'
 
 export async function promoteDue(
   context: TablesContext,
-  isolation: Isolation,
   [limit, onRefused]: Parameters<ExecutingStore['promoteDue']>,
 ): Promise<number> {
   const { dialect, tables } = context
+  const isolation = context.isolations.of('promote')
   const except = exceptFor(isolation.leftOut(), dialect.jobId)
   const promoted = await isolation.find<{ id: string }, number>({
     onRefused,

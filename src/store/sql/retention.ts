@@ -2,8 +2,8 @@ import { FINAL_STATES, type JobState } from '../../model/states.ts'
 import { toText } from '../../model/instant.ts'
 import { integerLiteral, placeholders } from '../literals.ts'
 import type { RetentionStore } from '../store.ts'
-import { lockIds } from './by-key.ts'
-import { FINAL } from './conditions.ts'
+import { eachFound, lockIds } from './by-key.ts'
+import { type Condition, exceptFor, FINAL } from './conditions.ts'
 import { readClock, type TablesContext } from './context.ts'
 
 export function retentionStore(context: TablesContext): RetentionStore {
@@ -14,8 +14,10 @@ export function retentionStore(context: TablesContext): RetentionStore {
       const before = toText(new Date(Math.max(0, now.getTime() - ageMs)))
       let removed = await pruneOld(context, before, limit)
       if (removed < limit) removed += await pruneMany(context, perSchedule, limit - removed)
-      if (removed < limit) await deleteDone(context, before, limit)
-      await context.run(`DELETE FROM ${context.tables.freeze} WHERE until < ?`, [before])
+      if (removed < limit) {
+        await deleteDone(context, before, limit)
+        await deleteFreezes(context, before, limit)
+      }
       return removed
     },
   }
@@ -23,7 +25,7 @@ export function retentionStore(context: TablesContext): RetentionStore {
 
 /** Deletes done schedules with `after_done` = `delete` that are older than `before` and have no jobs left. */
 async function deleteDone(context: TablesContext, before: string, limit: number): Promise<void> {
-  const { dialect, tables } = context
+  const { dialect, tables, isolations } = context
   const { schedule, job, scheduleStatusIndex: index } = tables
   const isOlder = (column: string) => `(${column} IS NULL OR ${dialect.instant(column)} < ?)`
   // A declared schedule would be created again. `wake_at` is not NULL if an edit has not been planned yet.
@@ -31,51 +33,74 @@ async function deleteDone(context: TablesContext, before: string, limit: number)
      AND ${['created', 'last_slot', 'last_finished'].map(isOlder).join(' AND ')}
      AND NOT EXISTS (SELECT 1 FROM ${job} AS a WHERE a.periodic_task_id = ${schedule}.id)`
   const params = [before, before, before]
-  for (let deleted = limit; deleted === limit; ) {
-    const found = await context.rows<{ id: string }>(
-      `SELECT id FROM ${dialect.found(schedule, { index })}
-       WHERE ${condition}
-       ORDER BY id
-       LIMIT ${integerLiteral(limit)}`,
-      params,
-    )
-    deleted = await context.transaction(async (tx) => {
-      const ids = found.map((row) => row.id)
-      const done = await lockIds(tx, schedule, ids, condition, params)
-      if (done.length === 0) return 0
-      return await tx.run(`DELETE FROM ${schedule} WHERE id IN (${placeholders(done)})`, done)
-    })
-  }
+  await eachFound(isolations.of('removeSchedule'), {
+    find: (except) =>
+      context.rows(
+        `SELECT id FROM ${dialect.found(schedule, { index })}
+         WHERE ${condition}${except.text}
+         ORDER BY id
+         LIMIT ${integerLiteral(limit)}`,
+        [...params, ...except.params],
+      ),
+    write: (found) =>
+      context.transaction(async (tx) => {
+        const done = await lockIds(tx, schedule, idsOf(found), condition, params)
+        if (done.length === 0) return 0
+        return await tx.run(`DELETE FROM ${schedule} WHERE id IN (${placeholders(done)})`, done)
+      }),
+    until: (deleted) => deleted < limit,
+  })
+}
+
+async function deleteFreezes(context: TablesContext, before: string, limit: number): Promise<void> {
+  const { freeze } = context.tables
+  await eachFound(context.isolations.of('removeFreeze'), {
+    find: (except) =>
+      context.rows(
+        `SELECT id FROM ${freeze} WHERE until < ?${except.text} ORDER BY id LIMIT ${integerLiteral(limit)}`,
+        [before, ...except.params],
+      ),
+    write: (found) =>
+      context.run(`DELETE FROM ${freeze} WHERE id IN (${placeholders(found)}) AND until < ?`, [
+        ...idsOf(found),
+        before,
+      ]),
+    until: (deleted) => deleted < limit,
+  })
 }
 
 async function pruneOld(context: TablesContext, before: string, limit: number): Promise<number> {
   const { dialect, tables } = context
-  // For each state, the index both filters and orders.
-  const oldest = (state: JobState) =>
-    `SELECT id, finished FROM ${dialect.found(tables.job, { index: tables.jobStateIndex })}
-     WHERE state = '${state}' AND finished < ?
-     ORDER BY finished
-     LIMIT ${integerLiteral(limit)}`
-  const rows = await context.rows<{ id: string }>(
-    `SELECT id FROM (${dialect.union(FINAL_STATES.map(oldest))}) AS old
-     ORDER BY finished
-     LIMIT ${integerLiteral(limit)}`,
-    FINAL_STATES.map(() => before),
-  )
-  return remove(context, rows)
+  return await removeFound(context, (except) => {
+    // For each state, the index both filters and orders.
+    const oldest = (state: JobState) =>
+      `SELECT id, finished FROM ${dialect.found(tables.job, { index: tables.jobStateIndex })}
+       WHERE state = '${state}' AND finished < ?${except.text}
+       ORDER BY finished
+       LIMIT ${integerLiteral(limit)}`
+    return context.rows(
+      `SELECT id FROM (${dialect.union(FINAL_STATES.map(oldest))}) AS old
+       ORDER BY finished
+       LIMIT ${integerLiteral(limit)}`,
+      FINAL_STATES.flatMap(() => [before, ...except.params]),
+    )
+  })
 }
 
 async function pruneMany(context: TablesContext, perSchedule: number, limit: number): Promise<number> {
-  const { job } = context.tables
-  // Counts only jobs that may be removed; otherwise, schedules with many open jobs would keep other schedules from
-  // being pruned.
-  const removable = `${FINAL} AND periodic_task_id IS NOT NULL AND slot IS NOT NULL`
+  const { tables, dialect, isolations } = context
+  const { job } = tables
+  // Counts only jobs that may be removed; otherwise, schedules with many open jobs, or with jobs that the database does
+  // not let go, would keep other schedules from being pruned.
+  const except = exceptFor(isolations.of('removeJob').leftOut(), dialect.jobId)
+  const removable = `${FINAL} AND periodic_task_id IS NOT NULL AND slot IS NOT NULL${except.text}`
   const crowded = await context.rows<{ id: string }>(
     `SELECT periodic_task_id AS id FROM ${job}
      WHERE ${removable}
      GROUP BY periodic_task_id
      HAVING COUNT(*) > ${integerLiteral(perSchedule)}
      LIMIT 100`,
+    except.params,
   )
   let removed = 0
   for (const { id } of crowded) {
@@ -84,33 +109,48 @@ async function pruneMany(context: TablesContext, perSchedule: number, limit: num
        WHERE periodic_task_id = ? AND ${removable}
        ORDER BY slot DESC
        LIMIT 1 OFFSET ${integerLiteral(perSchedule)}`,
-      [id],
+      [id, ...except.params],
     )
     if (newest === undefined) continue
-    const rows = await context.rows<{ id: string }>(
-      `SELECT id FROM ${job}
-       WHERE periodic_task_id = ? AND slot <= ? AND ${FINAL}
-       ORDER BY slot
-       LIMIT ${integerLiteral(limit - removed)}`,
-      [id, newest.slot],
+    removed += await removeFound(context, (others) =>
+      context.rows(
+        `SELECT id FROM ${job}
+         WHERE periodic_task_id = ? AND slot <= ? AND ${FINAL}${others.text}
+         ORDER BY slot
+         LIMIT ${integerLiteral(limit - removed)}`,
+        [id, newest.slot, ...others.params],
+      ),
     )
-    removed += await remove(context, rows)
     if (removed >= limit) break
   }
   return removed
 }
 
+/** Removes the first batch of jobs that can be removed. */
+function removeFound(
+  context: TablesContext,
+  find: (except: Condition) => Promise<{ readonly id: string }[]>,
+): Promise<number> {
+  const { isolations, dialect } = context
+  return eachFound(isolations.of('removeJob'), {
+    find,
+    key: dialect.jobId,
+    write: (found) => remove(context, found),
+    until: () => true,
+  })
+}
+
 async function remove(context: TablesContext, rows: readonly { readonly id: string }[]): Promise<number> {
-  if (rows.length === 0) return 0
   return await context.transaction(async (tx) => {
     const { job, log, attempt } = tx.tables
     const { jobId } = tx.dialect
-    const ids = rows.map((row) => row.id)
     // A job that is being retried, or was retried in the meantime, keeps its log and attempts.
-    const final = await lockIds(tx, job, ids, FINAL)
+    const final = await lockIds(tx, job, idsOf(rows), FINAL)
     if (final.length === 0) return 0
     for (const table of [log, attempt])
       await tx.run(`DELETE FROM ${table} WHERE job_id IN (${placeholders(final, jobId)})`, final)
     return await tx.run(`DELETE FROM ${job} WHERE id IN (${placeholders(final, jobId)})`, final)
   })
 }
+
+const idsOf = (rows: readonly { readonly id: string }[]) => rows.map(({ id }) => id)

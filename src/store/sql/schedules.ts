@@ -17,7 +17,7 @@ import {
   toPlannable,
   toSchedule,
 } from './rows.ts'
-import { cancelOpen, latestRun, openJobs } from './open-jobs.ts'
+import { cancelEach, cancelOpen, latestRun, openJobs } from './open-jobs.ts'
 import { insertScheduleJobs } from './schedule-jobs.ts'
 import { countUpTo } from './lists/scan.ts'
 import { placeholders } from '../literals.ts'
@@ -77,14 +77,29 @@ export function scheduleStore(context: WriteContext, owner: Owner = ANY_OWNER): 
         return planned(tx, id, plan)
       }),
 
-    pause: (name, { reason, jobs }, check, plan) =>
-      changing(name, check, async (tx, { id }) => {
-        const paused = { enabled: '0', pause_reason: '?' }
-        await updateRows(tx, tables.schedule, paused, [id], { params: [reason] })
-        const why = `Not run again, because the schedule was paused${reason === null ? '' : `: ${reason}`}`
-        if (jobs === 'cancel') await cancelOpen(tx, id, scope, why)
-        return planned(tx, id, plan)
-      }),
+    async pause(name, { reason, jobs }, check, plan) {
+      const why = `Not run again, because the schedule was paused${reason === null ? '' : `: ${reason}`}`
+      let schedule = ''
+      const pause = (isWhole: boolean) =>
+        changing(name, check, async (tx, { id }) => {
+          schedule = id
+          const paused = { enabled: '0', pause_reason: '?' }
+          await updateRows(tx, tables.schedule, paused, [id], { params: [reason] })
+          if (isWhole && jobs === 'cancel') await cancelOpen(tx, id, scope, why)
+          return planned(tx, id, plan)
+        })
+      const { isolations } = context
+      if (isolations === undefined || jobs === 'leave') return await pause(true)
+      try {
+        return await pause(true)
+      } catch (error) {
+        if (!dialect.isRejection(error)) throw error
+        // The row of a job must not keep the schedule from being paused, and the other jobs from being cancelled.
+        const paused = await pause(false)
+        await cancelEach({ ...context, isolations }, schedule, scope, why)
+        return paused
+      }
+    },
 
     delete: (name, check) =>
       changing(name, check, async (tx, current) => {

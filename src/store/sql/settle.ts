@@ -29,16 +29,26 @@ export async function settle(
   attempts: readonly UnsettledAttempt[],
 ): Promise<Settled> {
   const recorded = attemptRecorder()
-  const write = (some: readonly UnsettledAttempt[]) =>
+  const write = (some: readonly UnsettledAttempt[], promoted?: ReadonlyMap<string, string>) =>
     recorded((record) =>
       // Runs again if a job was manually reopened after the next job was selected: the reopened job comes first.
-      context.transactionOnKeys((tx) => settleAll(tx, some, record)),
+      context.transactionOnKeys((tx) => settleAll(tx, some, record, promoted)),
     )
+  const unlessRejected = <Result>(written: Promise<Result>, otherwise: () => Promise<Result>) =>
+    written.catch((again: unknown) => {
+      if (!context.dialect.isRejection(again)) throw again
+      return otherwise()
+    })
   const items = attempts.map((attempt) => ({ id: attempt.fence.id, attempt }))
   const { results, left, refused } = await isolation.write(items, {
     write: (some) => write(some.map(({ attempt }) => attempt)),
-    // The database may have rejected only the result or the error text.
-    alone: ({ attempt }, error) => write([{ ...attempt, end: withoutTexts(attempt.end, messageOf(error)) }]),
+    // The database may have rejected only the result, the error text or the row of the next job.
+    alone: async ({ attempt }, error) => {
+      const bare = { ...attempt, end: withoutTexts(attempt.end, messageOf(error)) }
+      if (attempt.job?.scheduleId === null) return await write([bare])
+      const withoutNext = () => unlessRejected(write([attempt], new Map()), () => write([bare], new Map()))
+      return await unlessRejected(write([bare]), withoutNext)
+    },
     wrote: ({ settled }) => settled.length > 0,
   })
   return {
@@ -62,6 +72,7 @@ async function settleAll(
   tx: Context,
   attempts: readonly UnsettledAttempt[],
   record: RecordAttempts,
+  promoting?: ReadonlyMap<string, string>,
 ): Promise<SettledPart> {
   const ids = attempts.map(({ fence }) => fence.id).toSorted()
   const withSchedule = new Set(
@@ -111,7 +122,7 @@ async function settleAll(
     }
   }
   if (lost.length > 0) await confirmReads(tx)
-  const turns = await nextInTurn(tx, settling)
+  const turns = promoting ?? (await nextInTurn(tx, settling))
   const heldTurns = await heldAmong(tx, turns)
   // An outcome waits while the next job is locked, because the two are written together.
   const isHeld = ({ row }: Settling) => row.schedule !== null && heldTurns.has(row.schedule)

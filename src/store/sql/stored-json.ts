@@ -11,6 +11,12 @@ export function textRecordOf(json: string): Readonly<Record<string, string>> {
   return Object.fromEntries(Object.entries(value).filter((entry) => typeof entry[1] === 'string'))
 }
 
+export function numberIn(json: string, name: string): number | null {
+  const value = parsed(json)
+  const number: unknown = typeof value === 'object' && value !== null ? Reflect.get(value, name) : null
+  return typeof number === 'number' ? number : null
+}
+
 function parsed(json: string): unknown {
   try {
     return JSON.parse(json)

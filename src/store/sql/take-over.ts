@@ -56,17 +56,16 @@ export async function clearStaleMarks(
   leaseMs: number,
 ): Promise<number> {
   const { text, params } = stale(context, worker, leaseMs)
-  return await endMarks(context, await context.rows<Found>(text, params))
+  return (await endMarks(context, await context.rows<Found>(text, params))).length
 }
 
 export async function sweep(
   context: TablesContext,
-  isolation: Isolation,
   worker: string,
   leaseMs: number,
   extent: SweepExtent,
 ): Promise<Swept> {
-  const { tables } = context
+  const { tables, isolations } = context
   const { text, params } = stale(context, worker, leaseMs)
   const anyOrphan = anyOrphans(context).map(
     (found) => `SELECT 'orphan' AS kind, id, ${NO_MARK} ${found} LIMIT 1`,
@@ -76,39 +75,34 @@ export async function sweep(
   const of = (kind: Found['kind']) => found.get(kind) ?? []
   await endMarks(context, of('stale mark'))
   const repaired: string[] = []
-  const tooFar = of('far mark')
-  if ((await endMarks(context, tooFar)) > 0)
-    repaired.push(`marks that would have ended too late: ${tooFar.map((row) => row.id).join(', ')}`)
-  await repairEach(isolation, of('blocked job'), async (id) => {
+  const tooFar = await endMarks(context, of('far mark'))
+  if (tooFar.length > 0) repaired.push(`marks that would have ended too late: ${tooFar.join(', ')}`)
+  await repairEach(isolations.of('unblock'), of('blocked job'), async (id) => {
     if (await unblock(context, id)) repaired.push(`the job ${id} was blocked by no other job`)
   })
-  await repairEach(isolation, of('waits for nothing'), async (id) => {
+  await repairEach(isolations.of('planAgain'), of('waits for nothing'), async (id) => {
     // The schedule is planned from now.
     if (await repairSchedule(context, id, waitsForNothing(tables, tables.schedule), { idle: 'NULL' }))
       repaired.push(`the schedule ${id} waited for a run whose job was deleted`)
   })
-  await repairEach(isolation, of('retries nothing'), async (id) => {
+  await repairEach(isolations.of('endRetry'), of('retries nothing'), async (id) => {
     await repairSchedule(context, id, retriesNothing(tables, tables.schedule), NO_RETRY)
   })
   if (of('held').length > 0) await thaw(context)
   return { repaired, orphans: of('orphan').length > 0 }
 }
 
-/**
- * If the repair of a row times out on a lock, the row is left to a later sweep.
- *
- * @throws if the database rejects a row, after all other rows have been tried
- */
+/** If the repair of a row times out on a lock, or the database rejects it, the row is left to a later sweep. */
 async function repairEach(
   isolation: Isolation,
   found: readonly Found[],
   repair: (id: string) => Promise<void>,
 ): Promise<void> {
+  // A repair that is repeated, because a later one failed, finds nothing left to do.
   const write = async (some: readonly Found[]) => {
     for (const { id } of some) await repair(id)
   }
-  const { refused } = await isolation.write(found, { write })
-  for (const { error } of refused) throw error
+  await isolation.write(isolation.without(found), { write })
 }
 
 /** Marks of earlier incarnations of this worker, and of unregistered workers. */
@@ -209,26 +203,33 @@ function repairSchedule(
   })
 }
 
-async function endMarks(context: TablesContext, marks: readonly Found[]): Promise<number> {
-  if (marks.length === 0) return 0
-  const fences = new Map(marks.map((mark) => [mark.id, mark]))
-  return await context.transaction(async (tx) => {
-    const { schedule } = tx.tables
-    // Locked rows are skipped, because their marks expire anyway.
-    const rows = await lockRows<{ id: string; worker: string | null; marked: string | null }>(tx, {
-      table: schedule,
-      columns: ['id', 'worker', `${tx.dialect.instant('marked')} AS marked`],
-      ids: marks.map((mark) => mark.id),
-    })
-    const same = rows.filter(
-      (row) => row.worker === fences.get(row.id)?.worker && row.marked === fences.get(row.id)?.marked,
-    )
-    // A mark that was written manually may have no valid time.
-    const ended = same.map(({ id, marked }) => ({ id, marked: fromText(marked) && marked }))
-    const where = `b.marked IS NULL OR ${tx.dialect.instant('t.marked')} = b.marked`
-    await updateFromBatch(tx, schedule, { id: 'schedule id', marked: 'instant' }, ended, UNMARKED, where)
-    return same.length
+/** @returns the schedules whose marks were ended */
+async function endMarks(context: TablesContext, marks: readonly Found[]): Promise<string[]> {
+  const isolation = context.isolations.of('endMark')
+  const { results } = await isolation.write(isolation.without(marks), {
+    write: (some) => context.transaction((tx) => endLocked(tx, some)),
+    wrote: ({ length }) => length > 0,
   })
+  return results.flat()
+}
+
+async function endLocked(tx: Context, marks: readonly Found[]): Promise<string[]> {
+  const { schedule } = tx.tables
+  const fences = new Map(marks.map((mark) => [mark.id, mark]))
+  // Locked rows are skipped, because their marks expire anyway.
+  const rows = await lockRows<{ id: string; worker: string | null; marked: string | null }>(tx, {
+    table: schedule,
+    columns: ['id', 'worker', `${tx.dialect.instant('marked')} AS marked`],
+    ids: marks.map((mark) => mark.id),
+  })
+  const same = rows.filter(
+    (row) => row.worker === fences.get(row.id)?.worker && row.marked === fences.get(row.id)?.marked,
+  )
+  // A mark that was written manually may have no valid time.
+  const ended = same.map(({ id, marked }) => ({ id, marked: fromText(marked) && marked }))
+  const where = `b.marked IS NULL OR ${tx.dialect.instant('t.marked')} = b.marked`
+  await updateFromBatch(tx, schedule, { id: 'schedule id', marked: 'instant' }, ended, UNMARKED, where)
+  return same.map(({ id }) => id)
 }
 
 export async function held(context: TablesContext, worker: string): Promise<UnsettledAttempt[]> {
@@ -248,14 +249,10 @@ export async function held(context: TablesContext, worker: string): Promise<Unse
   }))
 }
 
-/** @param isolation  the one with which `settle` writes orphans */
-export async function orphans(
-  context: Context,
-  isolation: Isolation,
-  limit: number,
-): Promise<UnsettledAttempt[]> {
-  const { rows, dialect } = context
-  const others = exceptFor(isolation.refused(), dialect.jobId)
+/** Without those whose outcomes the database has rejected. */
+export async function orphans(context: TablesContext, limit: number): Promise<UnsettledAttempt[]> {
+  const { rows, dialect, isolations } = context
+  const others = exceptFor(isolations.of('takeOver').refused(), dialect.jobId)
   const parts = anyOrphans(context).map(
     (found) => `SELECT ${jobColumns(dialect)}, claim ${found} ${others.text} LIMIT ${integerLiteral(limit)}`,
   )

@@ -2,7 +2,7 @@ import type { Dialect, SchemaDialect } from '../database.ts'
 import { toText } from '../../model/instant.ts'
 import { integerLiteral, jsonPairs, placeholders, quoted, withLiterals as fill } from '../literals.ts'
 import { groupBy } from '../group-by.ts'
-import { isAlreadyApplied, isDuplicate } from './errors.ts'
+import { isAlreadyApplied, isDuplicate, isRejection } from './errors.ts'
 
 const FORMAT = '%Y-%m-%d %H:%M:%f'
 
@@ -97,6 +97,8 @@ export const sqliteDialect = (clock: (() => Date) | null): Dialect => ({
   // Either the whole file is locked or nothing is.
   isContended: () => false,
   isLockWait: () => false,
+  isDenied: () => false,
+  isRejection,
   async changeTokens(database, tables) {
     // The first value changes with the commits of other connections, the second with the writes of this one.
     const [others] = await database.rows<{ data_version: number }>('PRAGMA data_version')

@@ -2,6 +2,7 @@ import { messageOf } from '../../errors.ts'
 
 /** node:sqlite reports numbers (https://sqlite.org/rescode.html), the other drivers names. */
 const NAMES: Readonly<Record<number, string>> = {
+  1: 'SQLITE_ERROR',
   3: 'SQLITE_PERM',
   5: 'SQLITE_BUSY',
   6: 'SQLITE_LOCKED',
@@ -12,6 +13,9 @@ const NAMES: Readonly<Record<number, string>> = {
   13: 'SQLITE_FULL',
   14: 'SQLITE_CANTOPEN',
   15: 'SQLITE_PROTOCOL',
+  18: 'SQLITE_TOOBIG',
+  19: 'SQLITE_CONSTRAINT',
+  20: 'SQLITE_MISMATCH',
   26: 'SQLITE_NOTADB',
   1555: 'SQLITE_CONSTRAINT_PRIMARYKEY',
   2067: 'SQLITE_CONSTRAINT_UNIQUE',
@@ -43,6 +47,11 @@ export function isDuplicate(error: unknown): boolean {
     code(error) === 'SQLITE_CONSTRAINT_PRIMARYKEY' ||
     messageOf(error).includes('UNIQUE constraint failed')
   )
+}
+
+/** Whether SQLite rejected a written row, because of a trigger, a constraint or a value. */
+export function isRejection(error: unknown): boolean {
+  return /^SQLITE_(CONSTRAINT|TOOBIG|MISMATCH|ERROR)/.test(code(error))
 }
 
 export function isNoSavepoint(error: unknown): boolean {
