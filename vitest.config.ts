@@ -126,6 +126,8 @@ export default defineConfig({
   test: {
     globalSetup: ['test/support/global-setup.ts'],
     sequence: { sequencer: LongestFirst },
+    // Of the default logger: many tests provoke warnings. A test of the messages itself reads them from a spy.
+    onConsoleLog: (log) => !log.startsWith('kalends: '),
     projects: isMatrix
       ? [project('matrix', 'sqlite', { include: changedByNode }), ...otherDrivers]
       : isFull

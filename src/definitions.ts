@@ -9,7 +9,8 @@ import {
   pruneTask,
   type RetentionOptions,
 } from './jobs/retention.ts'
-import { isBuiltIn, type Task } from './model/task.ts'
+import { checkedFunction } from './model/input.ts'
+import { checkedTask, isBuiltIn, type Task } from './model/task.ts'
 import { type AnyDeclaration, type DeclaredSet, DeclaredSets, type OnRemoved } from './schedules/declared.ts'
 import type { SettingsContext } from './schedules/settings.ts'
 import type { RetentionStore } from './store/store.ts'
@@ -32,7 +33,12 @@ export class Definitions {
   readonly taskNamed = (name: string): Task | null => this.handlers.get(name)?.task ?? null
 
   /** @throws InvalidInputError when the task already has a handler, or its jobs go to the external queue */
-  handle<Input, Args, Result>(task: Task<Input, Args, Result>, handler: Handler<Args, Result>): void {
+  handle<Input, Args, Result>(
+    given: Task<Input, Args, Result> | string,
+    handler: Handler<Args, Result>,
+  ): void {
+    const task = checkedTask(given)
+    checkedFunction('handler', handler)
     if (this.handlers.has(task.name))
       throw new InvalidInputError('handle', `the task '${task.name}' already has a handler`)
     if (this.#isExternal(task.name))

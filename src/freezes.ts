@@ -2,7 +2,7 @@ import { InvalidInputError, missing } from './errors.ts'
 import { checkKeys, namesOf } from './keys.ts'
 import { checkedReason, checkedSetting } from './model/checked-settings.ts'
 import type { Freeze } from './model/freeze.ts'
-import { checkedFlag, checkedInstant, checkedName } from './model/input.ts'
+import { checkedFlag, checkedId, checkedName, requiredInstant } from './model/input.ts'
 import { isGoingOn } from './model/schedule.ts'
 import { SETTINGS } from './model/settings.ts'
 import type { Jobs } from './jobs/jobs.ts'
@@ -79,9 +79,10 @@ export function freezes(
           ? 'freezes everything; leave out either all, or scheduleId, task and group'
           : 'name a scheduleId, a task or a group, or set all: true to freeze everything',
       )
-    if (checkedInstant('until', until) == null) throw new InvalidInputError('until', 'must be a valid Date')
+    requiredInstant('until', until)
     if (task !== undefined) checkedName('task', task, SETTINGS.task.most)
     if (group !== undefined) checkedSetting('group', group)
+    if (scheduleId !== undefined) checkedId('schedule', scheduleId, 'scheduleId')
     if (scheduleId !== undefined && (await scope.schedules.get(scheduleId)) === null)
       missing('schedule', scheduleId)
     return target

@@ -103,6 +103,7 @@ export type { HistoryQuery, IfVersion, PauseOptions, WriteOptions } from './sche
 export type { Explanation } from './schedules/explain.ts'
 export type { Schedules } from './schedules/schedules.ts'
 export type {
+  AnyScheduleInput,
   CreateOptions,
   NewScheduleOptions,
   ScheduleChanges,

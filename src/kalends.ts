@@ -9,11 +9,11 @@ import type { FreezeOptions, FreezePreview, FreezeTarget } from './freezes.ts'
 import { Lifecycle, type Step } from './lifecycle.ts'
 import { checkKeys, namesOf } from './keys.ts'
 import type { Logger } from './logger.ts'
-import { checkedFunction } from './model/input.ts'
+import { checkedFunction, checkedSignal, shownInput } from './model/input.ts'
 import type { Freeze } from './model/freeze.ts'
 import type { Finding } from './model/diagnosis.ts'
 import type { Redaction } from './model/redaction.ts'
-import type { Task } from './model/task.ts'
+import type { AnyArgs, Task } from './model/task.ts'
 import {
   type CheckedOptions,
   checkedOptions,
@@ -187,9 +187,15 @@ export class Kalends {
   /**
    * Sets the function that runs the jobs of a task in this process. Call it before `start`.
    *
+   * @param task  a task, or the name of one without a schema and with the default policy
    * @throws InvalidInputError when the task already has a handler, or its jobs go to the external queue
    */
-  handle<Input, Args, Result>(task: Task<Input, Args, Result>, handler: Handler<Args, Result>): void {
+  handle<Input, Args, Result>(task: Task<Input, Args, Result>, handler: Handler<Args, Result>): void
+  handle(task: string, handler: Handler<AnyArgs>): void
+  handle<Input, Args, Result>(
+    task: Task<Input, Args, Result> | string,
+    handler: Handler<Args, Result>,
+  ): void {
     this.#lifecycle.definitionsFor('handle').handle(task, handler)
   }
 
@@ -249,10 +255,11 @@ export class Kalends {
     listener: (payload: KalendsEvents[Name]) => void,
     options: ListenOptions = {},
   ): () => void {
+    if (typeof event !== 'string')
+      throw new InvalidInputError('event', `must be one of ${EVENTS.join(', ')}, got ${shownInput(event)}`)
     checkKeys({ [event]: true }, EVENTS)
     checkKeys(options, ['signal'])
-    if (options.signal !== undefined && !(options.signal instanceof AbortSignal))
-      throw new InvalidInputError('signal', 'must be an AbortSignal')
+    checkedSignal(options.signal)
     return this.#events.on(event, checkedFunction('listener', listener), options)
   }
 

@@ -12,13 +12,21 @@ export function namesOf<Options extends object>(
  * Rejects unknown keys. Otherwise, a misspelt option would be ignored and its default used.
  *
  * @param path  the prefix of names in errors, such as `retention.`
+ * @param name  what the object is called in errors; default: `options`, or the path
  * @throws InvalidInputError when the value is not an object, or has an unknown key
  */
-export function checkKeys(given: unknown, known: readonly string[], path = ''): void {
-  if (typeof given !== 'object' || given === null)
+export function checkKeys(
+  given: unknown,
+  known: readonly string[],
+  path = '',
+  name = path.slice(0, -1),
+): void {
+  // An array, a Date or a Map has no keys, so everything in it would be ignored.
+  const kind = Object.prototype.toString.call(given).slice(8, -1)
+  if (typeof given !== 'object' || given === null || kind !== 'Object')
     throw new InvalidInputError(
-      path === '' ? 'options' : path.slice(0, -1),
-      `must be an object, got ${given === null ? 'null' : typeof given}`,
+      name || 'options',
+      `must be an object, got ${typeof given === 'object' && given !== null ? kind : String(given === null ? null : typeof given)}`,
     )
   const unknown = Object.keys(given).find((key) => !known.includes(key))
   if (unknown === undefined) return

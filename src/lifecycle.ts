@@ -83,7 +83,8 @@ export class Lifecycle {
 
   /** @throws InvalidInputError when the grace period is invalid */
   async stop(options: StopOptions): Promise<void> {
-    this.#stopping ??= this.#stop(checkedStop(options, this.#started.graceMs))
+    const graceMs = checkedStop(options, this.#started.graceMs)
+    this.#stopping ??= this.#stop(graceMs)
     await this.#stopping
   }
 

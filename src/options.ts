@@ -4,7 +4,7 @@ import type { ExternalQueue, ExternalSubmit } from './executor/hand-over.ts'
 import type { Middleware } from './executor/handler.ts'
 import type { RetentionOptions } from './jobs/retention.ts'
 import { checkKeys, namesOf } from './keys.ts'
-import { harmless, type Logger, silentLogger } from './logger.ts'
+import { consoleLogger, harmless, type Logger, silentLogger } from './logger.ts'
 import type { GrantedTasks, OwnerLimits } from './model/authority.ts'
 import { checkedSettings } from './model/checked-settings.ts'
 import { QUEUE_LIMIT } from './model/settings.ts'
@@ -37,8 +37,11 @@ export interface KalendsOptions extends StoreOptions {
    * are in UTC.
    */
   readonly zone?: string | undefined
-  /** pino and most other loggers can be passed directly; default: no logging. */
-  readonly logger?: Logger | undefined
+  /**
+   * pino and most other loggers can be passed directly. Default: warnings and errors go to the console; with false,
+   * nothing is logged.
+   */
+  readonly logger?: Logger | false | undefined
   /**
    * The time within which other workers take over the work of a dead worker: milliseconds or a time span; default
    * `60s`.
@@ -158,7 +161,7 @@ export function checkedOptions(options: KalendsOptions) {
   return {
     name,
     zone: options.zone === undefined ? null : checkedZone(options.zone),
-    logger: harmless(checkedLogger(options.logger ?? silentLogger)),
+    logger: harmless(checkedLogger(options.logger)),
     leaseMs: spanOption('lease', options.lease, DEFAULT_LEASE_MS, { least: 1000, most: 3_600_000 }),
     pollIntervalMs: spanOption('pollInterval', options.pollInterval, DEFAULT_POLL_INTERVAL_MS, {
       least: 20,
@@ -204,9 +207,7 @@ function checkedTasks(tasks: readonly unknown[]): string[] {
       'externalQueue.tasks',
       `must be a list of tasks or their names, got ${shownInput(tasks)}; leave it out for all tasks`,
     )
-  const names = tasks.map((task: unknown) =>
-    checkedTaskName(typeof task === 'string' ? task : checkedTask(task).name),
-  )
+  const names = tasks.map((task: unknown) => checkedTaskName(checkedTask(task, 'externalQueue.tasks').name))
   if (names.includes(EVERY_TASK))
     throw new InvalidInputError(
       'externalQueue.tasks',
@@ -221,7 +222,14 @@ function checkedTasks(tasks: readonly unknown[]): string[] {
   return [...new Set(names)]
 }
 
-function checkedLogger(logger: Logger): Logger {
+function checkedLogger(logger: Logger | false | undefined): Logger {
+  if (logger === undefined) return consoleLogger()
+  if (logger === false) return silentLogger
+  if (typeof logger !== 'object' || logger === null)
+    throw new InvalidInputError(
+      'logger',
+      `must have the methods ${LOG_LEVELS.join(', ')}, or be false for no logging, got ${shownInput(logger)}`,
+    )
   for (const level of LOG_LEVELS) checkedFunction(`logger.${level}`, logger[level])
   return logger
 }

@@ -26,6 +26,8 @@ const ROOT_FILES = [
 const ARROWS: Readonly<Record<string, readonly string[]>> = {
   ...Object.fromEntries(BASE.map((file) => [file, []])),
   keys: ['errors', 'nearest'],
+  // The default logger prints errors.
+  logger: ['errors'],
   // Written by scripts/generate.mjs: the version, the migrations, the parts of the tables, the page.
   generated: [],
   calendar: ['nearest'],
@@ -41,7 +43,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   // Schedules read, write and preview timers themselves: the planner does not return elapses.
   schedules: ['store interface', 'settings', 'model', 'timer', ...BASE],
   // Views preview elapses.
-  views: ['store interface', 'model', 'timer', ...BASE],
+  views: ['store interface', 'settings', 'model', 'timer', ...BASE],
   // A takeover writes the outcomes of lost attempts, as the executor does.
   'worker part': ['executor', 'store interface', 'settings', 'model', ...BASE],
   // A worker writes sets of declared schedules to the database.

@@ -1,5 +1,8 @@
 /** The output of commands: data goes to stdout and messages to stderr; only terminals get colours. */
 import { styleText } from 'node:util'
+import { ACTIVE, harmlessLines } from '../logger.ts'
+
+export { harmlessLines, harmlessText } from '../logger.ts'
 
 export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan'
 
@@ -34,33 +37,6 @@ export function lineWidth(): number {
   const wanted = Number(process.env['COLUMNS'])
   if (Number.isInteger(wanted) && wanted > 0) return wanted
   return process.stdout.isTTY && process.stdout.columns > 0 ? process.stdout.columns : Infinity
-}
-
-/**
- * Characters that control a terminal or reorder the text around them (C0, C1, line separators, bidi controls), and
- * invisible characters, which can make different strings look the same. Joiners and variation selectors are printed
- * after emoji, combining marks and Arabic letters, which need them, and escaped after any other character.
- */
-const ACTIVE =
-  /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}\ufff9-\ufffb]|(?![\u200c\u200d\p{Variation_Selector}])\p{Default_Ignorable_Code_Point}|(?<![\p{Extended_Pictographic}\p{Emoji_Modifier}\p{M}\p{Script=Arabic}])[\u200c\u200d\p{Variation_Selector}]/gu
-
-/** Escapes text from rows, which may contain any characters. */
-export function harmlessText(text: string): string {
-  return text.replaceAll(ACTIVE, (character) => {
-    const code = character.codePointAt(0) ?? 0
-    if (character === '\n') return '\\n'
-    if (character === '\t') return '\\t'
-    if (code > 0xffff) return `\\u{${code.toString(16)}}`
-    return code < 256 ? `\\x${code.toString(16).padStart(2, '0')}` : `\\u${code.toString(16)}`
-  })
-}
-
-/** Indents all lines but the first, so that a name with a line break cannot look like another message. */
-export function harmlessLines(text: string): string {
-  return text
-    .split('\n')
-    .map((line, index) => (index === 0 || line === '' || /^ {2}/.test(line) ? '' : '  ') + harmlessText(line))
-    .join('\n')
 }
 
 /** Escapes the same characters in JSON, because JSON.stringify escapes only the C0 characters. */

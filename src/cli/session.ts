@@ -36,7 +36,7 @@ export async function withKalends<Result>(
 ): Promise<Result> {
   const { database, tables } = existingDatabase(flags)
   const { Kalends } = await import('../kalends.ts')
-  const options = { ...tables, lease: flags.lease, migrate: false, retention: false } as const
+  const options = { ...tables, lease: flags.lease, migrate: false, retention: false, logger: false } as const
   const kalends = await Kalends.open(database, options)
   try {
     return await work(kalends)

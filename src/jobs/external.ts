@@ -1,6 +1,6 @@
 import { ConflictError, errorText, InvalidInputError, missing } from '../errors.ts'
 import { checkKeys, namesOf } from '../keys.ts'
-import { checkedInstant, shownInput } from '../model/input.ts'
+import { checkedId, checkedInstant, shownInput } from '../model/input.ts'
 import { type Job } from '../model/job.ts'
 import { isFinal } from '../model/states.ts'
 import type { Redaction } from '../model/redaction.ts'
@@ -60,8 +60,7 @@ export class ExternalJobs {
     // Callers in plain JavaScript may pass null instead of omitting an option.
     const error = options.error ?? undefined
     const result = options.result ?? undefined
-    if (typeof id !== 'string')
-      throw new InvalidInputError('id', `must be the id of a job, got ${shownInput(id)}`)
+    checkedId('job', id)
     if (!STATES.includes(state))
       throw new InvalidInputError('state', `must be one of ${STATES.join(', ')}, got ${shownInput(state)}`)
     for (const [name, value] of Object.entries({ error, result }))

@@ -5,12 +5,19 @@ import type { Attempt } from '../model/attempt.ts'
 import { checkOpenJobs, requireTask } from '../model/authority.ts'
 import type { CallContext } from '../model/caller.ts'
 import { JOB_FILTERS } from '../model/filters.ts'
-import { checkedConditions, checkedLimit, checkedWhole, PAGE_POSITION } from '../model/input.ts'
+import {
+  checkedConditions,
+  checkedId,
+  checkedLimit,
+  checkedList,
+  checkedWhole,
+  PAGE_POSITION,
+} from '../model/input.ts'
 import { type Job, type JobId, type Stored } from '../model/job.ts'
 import { isFinal, type JobState } from '../model/states.ts'
 import { cancel, retry } from '../model/manual-runs.ts'
 import { prefixOf, shownId } from '../model/owner.ts'
-import { type Task } from '../model/task.ts'
+import { checkedTaskName, type Task } from '../model/task.ts'
 import type { JobStore, NewJob, SubmittingStore, Transaction, TransactionOption } from '../store/job-store.ts'
 import {
   type Counts,
@@ -107,7 +114,7 @@ export class Jobs {
     checkKeys(options, ['tx'])
     // A job whose args match its task is also a job with any args.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-    const inputs = jobs as readonly AnyJobInput[]
+    const inputs = checkedList('jobs', jobs as readonly AnyJobInput[], 'jobs')
     const ready: NewJob[] = []
     const pause = betweenParts()
     for (const input of inputs) {
@@ -126,15 +133,15 @@ export class Jobs {
    */
   async taskWarning(task: string): Promise<string | null> {
     const { authority, unhandled } = this.#context
-    requireTask(authority, task)
+    requireTask(authority, checkedTaskName(task))
     const found = await unhandled(task)
     if (found === null) return null
     return unhandledText(task, prefixOf(authority.owner) === '' ? found : { nearest: undefined })
   }
 
   /** @returns null when the job does not exist or was pruned */
-  get(id: string): Promise<Job | null> {
-    return this.#store.get(id)
+  async get(id: string): Promise<Job | null> {
+    return await this.#store.get(checkedId('job', id))
   }
 
   /**
@@ -168,6 +175,7 @@ export class Jobs {
     id: JobId<Result> | string,
     options: WaitOptions = {},
   ): Promise<Job<Stored<Result>>> {
+    checkedId('job', id)
     const { authority, onSettled, pollIntervalMs } = this.#context
     const read = async () => (await this.#store.get(id)) ?? missing('job', id)
     const onEnd = (end: () => void) =>
@@ -195,6 +203,7 @@ export class Jobs {
 
   /** @param check  called with the locked job; if it throws, nothing is written */
   async #cancel(id: string, check: (job: Pick<Job, 'state'>) => void): Promise<Job> {
+    checkedId('job', id)
     const { authority, onWrite } = this.#context
     const decide = (job: Pick<Job, 'task' | 'state'>) => {
       requireTask(authority, job.task)
@@ -218,6 +227,7 @@ export class Jobs {
   async retry(id: string, ...others: unknown[]): Promise<Job> {
     // Rejects options, such as a transaction, instead of ignoring them.
     for (const options of others) checkKeys(options, [])
+    checkedId('job', id)
     const { authority, inTurn, onWrite } = this.#context
     const job = await inTurn(async () => {
       await this.#checkOpen(1)
@@ -256,6 +266,7 @@ export class Jobs {
     id: string,
     query: { readonly after?: number | undefined; readonly limit?: number | undefined } = {},
   ): Promise<LogLine[]> {
+    checkedId('job', id)
     checkKeys(query, ['after', 'limit'])
     const after = checkedWhole('after', query.after, 0, Number.MAX_SAFE_INTEGER) ?? 0
     const lines = await this.#lists.logs(id, after, checkedLimit(query.limit, MAX_LINES))
@@ -272,7 +283,7 @@ export class Jobs {
    * @throws NotFoundError
    */
   async attempts(id: string): Promise<Listed<Attempt>[]> {
-    return (await this.#lists.attempts(id, MAX_ATTEMPTS)) ?? missing('job', id)
+    return (await this.#lists.attempts(checkedId('job', id), MAX_ATTEMPTS)) ?? missing('job', id)
   }
 
   /** @throws LimitError when `more` additional open jobs would exceed the owner's limit */

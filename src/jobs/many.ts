@@ -1,7 +1,14 @@
 import { ConflictError, ForbiddenError, InvalidInputError, LimitError, NotFoundError } from '../errors.ts'
 import { checkKeys, namesOf } from '../keys.ts'
 import { JOB_FILTERS } from '../model/filters.ts'
-import { checkedConditions, checkedWhole } from '../model/input.ts'
+import {
+  checkedConditions,
+  checkedFlag,
+  checkedFunction,
+  checkedId,
+  checkedList,
+  checkedWhole,
+} from '../model/input.ts'
 import type { Job } from '../model/job.ts'
 import type { JobState } from '../model/states.ts'
 import { type JobConditions, LIST_BOUNDS, type ListStore, NO_BOUNDS } from '../store/list-store.ts'
@@ -81,9 +88,11 @@ export async function changeMany(
   options: ManyOptions,
 ): Promise<ManyResult> {
   checkKeys(options, OPTIONS)
-  checkKeys(which, 'ids' in which ? ['ids'] : ['filter'])
-  if ('filter' in which) checkedConditions('filter.', which.filter, JOB_FILTERS)
+  checkWhich(which)
   const { dryRun = false, limit, each = (_id, act) => act(), isRefusal = isRefused } = options
+  checkedFlag('dryRun', dryRun)
+  checkedFunction('each', each)
+  checkedFunction('isRefusal', isRefusal)
   const most = checkedWhole('limit', limit, 1, Number.MAX_SAFE_INTEGER) ?? Infinity
   const { ids, ...found } =
     'ids' in which ? given(which.ids, most) : await matching(lists, action, which.filter, most)
@@ -100,6 +109,16 @@ export async function changeMany(
     }
   }
   return { ...found, changed, refused }
+}
+
+/** @throws InvalidInputError */
+function checkWhich(which: ManyJobs): void {
+  checkKeys(which, ['ids', 'filter'], '', 'jobs')
+  if ('ids' in which) {
+    checkKeys(which, ['ids'])
+    for (const id of checkedList('ids', which.ids, 'ids of jobs')) checkedId('job', id, 'ids')
+  } else if ('filter' in which) checkedConditions('filter.', which.filter, JOB_FILTERS)
+  else throw new InvalidInputError('jobs', 'must have ids or a filter, got {}')
 }
 
 function given(ids: readonly string[], limit: number): Found {

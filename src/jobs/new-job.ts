@@ -53,12 +53,13 @@ export const JOB_OPTIONS = [
 
 /** @throws InvalidInputError, ForbiddenError */
 export async function newJob(
-  { task, args, ...options }: AnyJobInput,
+  given: AnyJobInput,
   context: TaskContext & { readonly now: () => Date },
 ): Promise<NewJob> {
+  checkKeys(given, [...JOB_OPTIONS, 'task', 'args'], '', 'job')
+  const { task, args, ...options } = given
   const { authority, argsLimit } = context
   const { owner } = authority
-  checkKeys(options, JOB_OPTIONS)
   const known = taskOf(task, context)
   requireTask(authority, known.name)
   requireOwnFields(owner, options)

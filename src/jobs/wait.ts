@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { WaitTimeoutError } from '../errors.ts'
 import { checkKeys } from '../keys.ts'
-import { spanOption } from '../model/input.ts'
+import { checkedSignal, spanOption } from '../model/input.ts'
 import { type Job } from '../model/job.ts'
 import { isFinal } from '../model/states.ts'
 
@@ -28,6 +28,7 @@ export async function untilFinal(
 ): Promise<Job> {
   checkKeys(options, ['timeout', 'signal'])
   const { timeout, signal } = options
+  checkedSignal(signal)
   const timeoutMs = spanOption('timeout', timeout, Infinity, ANY_SPAN)
   const deadline = performance.now() + timeoutMs
   let awake = new AbortController()

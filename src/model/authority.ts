@@ -1,7 +1,7 @@
 import { checkKeys, namesOf } from '../keys.ts'
 import { ForbiddenError, InvalidInputError, LimitError } from '../errors.ts'
 import { timer } from '../timer/index.ts'
-import { checkedName, checkedWhole, shownInput, spanOption } from './input.ts'
+import { checkedList, checkedName, checkedWhole, shownInput, spanOption } from './input.ts'
 import { ANY_OWNER, type Owner } from './owner.ts'
 import type { ScheduleSettings } from './schedule.ts'
 import { SETTINGS } from './settings.ts'
@@ -64,10 +64,10 @@ const LIMITS = namesOf<OwnerLimits>({
 /** @throws InvalidInputError naming the limit */
 export function checkedLimits(limits: OwnerLimits = {}) {
   checkKeys(limits, LIMITS, 'limits.')
-  const { priority: [lowest, highest] = [-100, 0] } = limits
+  const [lowest, highest] = checkedList('limits.priority', limits.priority ?? [-100, 0], 'two priorities')
   const priority: readonly [lowest: number, highest: number] = [
-    checkedWhole('limits.priority', lowest, SETTINGS.priority.least, SETTINGS.priority.most),
-    checkedWhole('limits.priority', highest, lowest, SETTINGS.priority.most),
+    checkedWhole('limits.priority', lowest ?? Number.NaN, SETTINGS.priority.least, SETTINGS.priority.most),
+    checkedWhole('limits.priority', highest ?? Number.NaN, lowest ?? 0, SETTINGS.priority.most),
   ]
   return {
     schedules: checkedWhole('limits.schedules', limits.schedules, 0, LARGEST) ?? 100,

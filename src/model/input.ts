@@ -13,9 +13,19 @@ export const PAGE_POSITION = { kind: 'text' } as const
 
 /** Rejected input as error messages quote it: escaped, and cut to 200 characters. */
 export function shownInput(value: unknown): string {
-  // JSON.stringify returns undefined for a function or a symbol, although its type does not say so.
-  const text: string = JSON.stringify(value) ?? typeof value
+  const text = textOf(value)
   return text.length > 200 ? `${text.slice(0, 197)}...` : text
+}
+
+function textOf(value: unknown): string {
+  // JSON would write NaN as null, and cannot write a bigint.
+  if (['number', 'bigint', 'undefined'].includes(typeof value)) return String(value)
+  try {
+    // JSON.stringify returns undefined for a function or a symbol, although its type does not say so.
+    return JSON.stringify(value) ?? typeof value
+  } catch {
+    return 'an object that cannot be written as JSON'
+  }
 }
 
 /** SQLite's driver truncates text at NUL, and drivers silently store U+FFFD instead of a lone surrogate. */
@@ -72,7 +82,7 @@ export function checkedWhole<Value>(
   if (typeof value !== 'number' || !Number.isInteger(value) || value < least || value > most) {
     throw new InvalidInputError(
       field,
-      `${wholeNeeded(least, most, otherwise, unlimited)}, got ${JSON.stringify(value)}`,
+      `${wholeNeeded(least, most, otherwise, unlimited)}, got ${shownInput(value)}`,
     )
   }
   return value
@@ -99,6 +109,24 @@ export function spanOption(
   })
 }
 
+/** @throws InvalidInputError when the value cannot be an id */
+export function checkedId(kind: 'schedule' | 'job', id: unknown, field = 'id'): string {
+  if (typeof id === 'string') return id
+  throw new InvalidInputError(field, `must be the id of a ${kind}, got ${shownInput(id)}`)
+}
+
+/** @throws InvalidInputError when the value is not an array */
+export function checkedList<Item>(field: string, value: readonly Item[], what: string): readonly Item[] {
+  if (Array.isArray(value)) return value
+  throw new InvalidInputError(field, `must be a list of ${what}, got ${shownInput(value)}`)
+}
+
+/** @throws InvalidInputError when the value is not an AbortSignal */
+export function checkedSignal(signal: unknown): void {
+  if (signal === undefined || signal instanceof AbortSignal) return
+  throw new InvalidInputError('signal', `must be an AbortSignal, got ${shownInput(signal)}`)
+}
+
 /** @throws InvalidInputError when the value is neither true nor false */
 export function checkedFlag(field: string, value: unknown): boolean {
   if (typeof value === 'boolean') return value
@@ -122,15 +150,25 @@ export function oneOf<Value extends string>(
   if (found !== undefined) return found
   throw new InvalidInputError(
     field,
-    `must be one of ${values.map((one) => `'${one}'`).join(', ')}, got ${JSON.stringify(value)}`,
+    `must be one of ${values.map((one) => `'${one}'`).join(', ')}, got ${shownInput(value)}`,
   )
+}
+
+/** @throws InvalidInputError when there is no value, or the database cannot store it as an instant */
+export function requiredInstant(field: string, value: unknown): Date {
+  const instant = checkedInstant(field, value)
+  if (instant instanceof Date) return instant
+  throw new InvalidInputError(field, `must be a valid Date, got ${shownInput(value)}`)
 }
 
 /** @throws InvalidInputError when the database cannot store the value as an instant */
 export function checkedInstant<Value>(field: string, value: Value): Value {
   if (value === undefined || value === null) return value
   if (!(value instanceof Date) || Number.isNaN(value.getTime()))
-    throw new InvalidInputError(field, `must be a valid Date, got ${String(value)}`)
+    throw new InvalidInputError(
+      field,
+      `must be a valid Date, got ${value instanceof Date ? 'Invalid Date' : shownInput(value)}`,
+    )
   if (value.getTime() < 0 || value.getTime() > LATEST)
     throw new InvalidInputError(field, `must be an instant from 1970 to 9999, got ${value.toISOString()}`)
   return value

@@ -4,7 +4,7 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import { InvalidInputError, shortened } from '../errors.ts'
-import { shownInput } from './input.ts'
+import { checkedList, shownInput } from './input.ts'
 
 const REDACTED = '[redacted]'
 
@@ -25,7 +25,7 @@ export class Redaction {
    * @throws InvalidInputError
    */
   constructor(paths: readonly string[]) {
-    for (const path of paths) {
+    for (const path of checkedList('redact', paths, 'paths')) {
       if (typeof path !== 'string' || !isPath(path))
         throw new InvalidInputError(
           'redact',

@@ -71,8 +71,8 @@ export function task<Input = AnyArgs, Args = Input, Result = unknown>(
   checkKeys(options, TASK_OPTIONS)
   return {
     name: checkedTaskName(name),
-    schema: options.args ?? null,
-    resultSchema: options.result ?? null,
+    schema: checkedSchema('args', options.args) ?? null,
+    resultSchema: checkedSchema('result', options.result) ?? null,
     policy: { ...DEFAULT_POLICY, ...runPolicy(options) },
     concurrency: checkedWhole('concurrency', options.concurrency, 1, 10_000) ?? null,
   }
@@ -81,15 +81,54 @@ export function task<Input = AnyArgs, Args = Input, Result = unknown>(
 /** The task, and the id of the schedule, that removes old jobs. */
 export const PRUNE_TASK = 'kalends.prune'
 
+/** @throws InvalidInputError when the value is not a Standard Schema */
+function checkedSchema<Value>(field: string, schema: Value): Value {
+  if (schema === undefined || isSchema(schema)) return schema
+  throw new InvalidInputError(
+    field,
+    `must be a schema of zod, valibot, arktype or another library that implements Standard Schema, got ${shownInput(schema)}`,
+  )
+}
+
+/** Some libraries make functions. */
+function isSchema(value: unknown): boolean {
+  if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return false
+  const standard: unknown = Reflect.get(value, '~standard')
+  return (
+    typeof standard === 'object' &&
+    standard !== null &&
+    typeof Reflect.get(standard, 'validate') === 'function'
+  )
+}
+
 /** Whether Kalends itself handles the task. */
 export const isBuiltIn = (task: string): boolean => task.startsWith('kalends.')
 
-/** Checks a task, because plain JavaScript code may pass anything. @throws InvalidInputError */
-export function checkedTask(given: unknown): Task {
-  if (typeof given === 'object' && given !== null && 'name' in given && 'schema' in given)
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only `task` makes such objects
-    return given as Task
-  throw new InvalidInputError('task', `must be a task or its name, got ${shownInput(given)}`)
+/**
+ * The given task; a name means a task without a schema and with the default policy. Plain JavaScript code may pass
+ * anything.
+ *
+ * @throws InvalidInputError
+ */
+export function checkedTask(given: unknown, field = 'task'): Task {
+  if (typeof given === 'string') return task(given)
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only `task` makes such objects
+  if (isMadeByTask(given)) return given as Task
+  throw new InvalidInputError(field, `must be a task or its name, got ${shownInput(given)}`)
+}
+
+function isMadeByTask(given: unknown): boolean {
+  if (typeof given !== 'object' || given === null) return false
+  const { name, schema, resultSchema, policy, concurrency }: Partial<Record<keyof Task, unknown>> = given
+  return (
+    typeof name === 'string' &&
+    (schema === null || isSchema(schema)) &&
+    (resultSchema === null || isSchema(resultSchema)) &&
+    (concurrency === null || typeof concurrency === 'number') &&
+    typeof policy === 'object' &&
+    policy !== null &&
+    POLICY_NAMES.every((setting) => setting in policy)
+  )
 }
 
 /** @throws InvalidInputError */

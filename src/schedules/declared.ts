@@ -9,17 +9,17 @@ import { counted } from '../duration.ts'
 import { DeclarationError, InvalidInputError, messageOf } from '../errors.ts'
 import { betweenParts } from '../event-loop.ts'
 import type { Logger } from '../logger.ts'
+import { taskOf } from '../model/caller.ts'
 import { ANY_OWNER, newId } from '../model/owner.ts'
 import { dueAtOnce, type FirstRun } from '../model/first-run.ts'
 import { changedSettings, type ScheduleSettings } from '../model/schedule.ts'
-import { checkedName, oneOf } from '../model/input.ts'
+import { checkedList, checkedName, oneOf, shownInput } from '../model/input.ts'
 import { NAME_LIMIT } from '../model/settings.ts'
-import type { Task } from '../model/task.ts'
+import { checkedTask, checkedTaskName } from '../model/task.ts'
 import type { DeclaredStore, SetChanges, SetState } from '../store/declared-store.ts'
 import {
   type AnyScheduleInput,
   checkedFirstRun,
-  DECLARATION,
   newSettings,
   settingsProblems,
   type ScheduleInput,
@@ -27,9 +27,11 @@ import {
 } from './settings.ts'
 
 /** One schedule of a set; `id` defaults to the name of its task. */
-export type Declaration<Input> = ScheduleInput<Input> & { readonly id?: string }
+export type Declaration<Input> = (ScheduleInput<Input> | (AnyScheduleInput & { readonly task: string })) & {
+  readonly id?: string
+}
 
-export type AnyDeclaration = AnyScheduleInput & { readonly task: Task; readonly id?: string }
+export type AnyDeclaration = AnyScheduleInput & { readonly id?: string }
 
 /** What happens to the schedules in a set that are no longer declared by any live worker. */
 export type OnRemoved = 'retire' | 'delete' | 'keep'
@@ -53,8 +55,15 @@ export class DeclaredSets {
   readonly #declared: { name: string; declarations: readonly AnyDeclaration[]; onRemoved: OnRemoved }[] = []
 
   /** @throws InvalidInputError when a set of this name is already declared */
-  add(name: string, declarations: readonly AnyDeclaration[], onRemoved: OnRemoved): void {
-    checkedName('declare', name, NAME_LIMIT)
+  add(name: string, given: readonly AnyDeclaration[], onRemoved: OnRemoved): void {
+    checkedName('set', name, NAME_LIMIT)
+    const declarations = checkedList('declarations', given, 'schedules').map((declaration, index) => {
+      const field = `declarations[${index}]`
+      if (typeof declaration !== 'object' || declaration === null)
+        throw new InvalidInputError(field, `must be a schedule, got ${shownInput(declaration)}`)
+      checkedTaskName(checkedTask(declaration.task, `${field}.task`).name)
+      return declaration
+    })
     if (this.#declared.some((set) => set.name === name))
       throw new InvalidInputError('declare', `the set '${name}' is already declared`)
     oneOf('onRemoved', onRemoved, Object.keys(REMOVED))
@@ -71,7 +80,8 @@ export class DeclaredSets {
       const schedules: DeclaredSchedule[] = []
       for (const declaration of declarations) {
         await pause()
-        const id = declaration.id ?? declaration.task.name
+        const task = taskOf(declaration.task, context).name
+        const id = declaration.id ?? task
         const problem = (text: string) => problems.push(`set '${name}', schedule '${id}': ${text}`)
         const other = setOf.get(id)
         if (other !== undefined) {
@@ -82,9 +92,8 @@ export class DeclaredSets {
           )
         }
         setOf.set(id, name)
-        if (!isHandled(declaration.task.name)) {
-          problem(`no handler for the task '${declaration.task.name}'; call kalends.handle(…) before start`)
-        }
+        if (!isHandled(task))
+          problem(`no handler for the task '${task}'; call kalends.handle(…) before start`)
         try {
           newId(ANY_OWNER, id)
         } catch (error) {
@@ -95,7 +104,7 @@ export class DeclaredSets {
         if (wrong.length === 0)
           schedules.push({
             id,
-            settings: { ...(await newSettings(declaration, context, DECLARATION)), declaredBy: name },
+            settings: { ...(await newSettings(declaration, context)), declaredBy: name },
             firstRun: checkedFirstRun(declaration.firstRun),
           })
       }

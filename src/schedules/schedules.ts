@@ -4,7 +4,14 @@ import { checkKeys } from '../keys.ts'
 import { checkOpenJobs, checkPeriod } from '../model/authority.ts'
 import { checkedReason } from '../model/checked-settings.ts'
 import { SCHEDULE_FILTERS } from '../model/filters.ts'
-import { checkedConditions, checkedInstant, checkedLimit, oneOf, PAGE_POSITION } from '../model/input.ts'
+import {
+  checkedConditions,
+  checkedId,
+  checkedInstant,
+  checkedLimit,
+  oneOf,
+  PAGE_POSITION,
+} from '../model/input.ts'
 import { type ScheduleStatus, STATUSES } from '../model/states.ts'
 import { runNow } from '../model/manual-runs.ts'
 import type { Job } from '../model/job.ts'
@@ -18,6 +25,7 @@ import { evidenceOf } from './evidence.ts'
 import { explain, type Explanation } from './explain.ts'
 import {
   type AnyScheduleInput,
+  checkChanges,
   type CreateOptions,
   type ScheduleChanges,
   type ScheduleInput,
@@ -91,7 +99,8 @@ export class Schedules {
     options?: WriteOptions,
   ): Promise<PutResult>
   async put(id: string, input: AnyScheduleInput, options: WriteOptions = {}): Promise<PutResult> {
-    const written = await put(id, input, options, this.#in(options), this.#context)
+    const check = checkOf(id, options, this.#context)
+    const written = await put(id, input, options, check, this.#in(options), this.#context)
     if (written.result !== 'unchanged') this.#context.onWrite()
     return written
   }
@@ -105,8 +114,8 @@ export class Schedules {
   }
 
   /** @returns null when the schedule does not exist */
-  get(id: string): Promise<Schedule | null> {
-    return this.#stores.schedules.get(id)
+  async get(id: string): Promise<Schedule | null> {
+    return await this.#stores.schedules.get(checkedId('schedule', id))
   }
 
   /**
@@ -135,6 +144,8 @@ export class Schedules {
    * @throws NotFoundError, VersionError, and as `create` does
    */
   async update(id: string, changes: ScheduleChanges, options: WriteOptions = {}): Promise<Schedule> {
+    const check = checkOf(id, options, this.#context)
+    checkChanges(changes)
     const { ifVersion } = options
     const { schedules } = this.#in(options)
     const read =
@@ -143,7 +154,6 @@ export class Schedules {
     const { limits } = this.#context.authority
     if (limits !== null && settings.timer !== undefined)
       checkPeriod(limits, settings.timer, await schedules.now())
-    const check = checkOf(id, options, this.#context)
     return this.#written(
       id,
       await schedules.update(
@@ -164,10 +174,8 @@ export class Schedules {
 
   /** Deletes a schedule and returns it; its submitted jobs stay. @throws NotFoundError, ForbiddenError, VersionError */
   async delete(id: string, options: WriteOptions = {}): Promise<Schedule> {
-    return this.#written(
-      id,
-      await this.#in(options).schedules.delete(id, checkOf(id, options, this.#context)),
-    )
+    const check = checkOf(id, options, this.#context)
+    return this.#written(id, await this.#in(options).schedules.delete(id, check))
   }
 
   /**
@@ -316,6 +324,6 @@ export class Schedules {
   }
 
   async #existing(id: string, schedules = this.#stores.schedules): Promise<Schedule> {
-    return (await schedules.get(id)) ?? missing('schedule', id)
+    return (await schedules.get(checkedId('schedule', id))) ?? missing('schedule', id)
   }
 }

@@ -3,7 +3,7 @@ import { checkKeys } from '../keys.ts'
 import { checkPeriod, checkWithin, requireTask } from '../model/authority.ts'
 import { type TaskContext, taskOf } from '../model/caller.ts'
 import { checkedSettings } from '../model/checked-settings.ts'
-import { oneOf } from '../model/input.ts'
+import { oneOf, shownInput } from '../model/input.ts'
 import { ownedSettings, requireOwnFields } from '../model/owner.ts'
 import { elapsesOf } from '../model/plan.ts'
 import { DEFAULT_SETTINGS, type Schedule, type ScheduleSettings } from '../model/schedule.ts'
@@ -65,6 +65,7 @@ export interface SettingsContext extends TaskContext {
 }
 
 /**
+ * @param input  with known keys only
  * @param current  the timer of an existing schedule
  * @throws InvalidInputError naming the field
  * @throws CalendarSyntaxError, CronSyntaxError or InvalidTimeSpanError when the timer is invalid
@@ -72,10 +73,8 @@ export interface SettingsContext extends TaskContext {
 export async function newSettings(
   input: AnyScheduleInput,
   context: SettingsContext,
-  known: readonly string[],
   current?: string,
 ): Promise<ScheduleSettings> {
-  checkKeys(input, known)
   const task = taskOf(input.task, context)
   requireTask(context.authority, task.name)
   requireOwnFields(context.authority.owner, input)
@@ -101,9 +100,8 @@ export async function newSchedule(
   context: SettingsContext,
   store: Pick<ScheduleStore, 'now'>,
   timer: string | undefined,
-  known: readonly string[],
 ): Promise<NewSchedule> {
-  const settings = await newSettings(input, context, known, timer)
+  const settings = await newSettings(input, context, timer)
   const firstRun = checkedFirstRun(input.firstRun)
   const now = await store.now()
   checkPeriod(context.authority.limits, settings.timer, now)
@@ -133,6 +131,11 @@ export async function settingsProblems(input: AnyScheduleInput, context: Setting
   return outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [messageOf(outcome.reason)] : []))
 }
 
+/** @throws InvalidInputError for an unknown setting */
+export function checkChanges(changes: ScheduleChanges): void {
+  checkKeys(changes, CHANGES, '', 'changes')
+}
+
 /**
  * @param current  the schedule as it was read. The write must fail if the task of the schedule has changed since then,
  *   or if the task is replaced without new args and the args of the schedule have changed
@@ -144,7 +147,6 @@ export async function settingsChanges(
   context: SettingsContext,
 ): Promise<Partial<ScheduleSettings>> {
   const { task: other, args, timer: text, zone } = changes
-  checkKeys(changes, CHANGES)
   requireTask(context.authority, current.task)
   requireOwnFields(context.authority.owner, changes)
   const task = taskOf(other === undefined ? current.task : other, context)
@@ -179,7 +181,7 @@ function checkedTimer(
   current?: string,
 ): string {
   if (typeof value !== 'string')
-    throw new InvalidInputError('timer', `must be a calendar event, got ${JSON.stringify(value)}`)
+    throw new InvalidInputError('timer', `must be a calendar event, got ${shownInput(value)}`)
   const zone = own ?? (value === current ? null : context.zone)
   const zoned = zone === null ? value : withZone(value, zone)
   const parsed = timer(zoned)

@@ -1,7 +1,8 @@
-import { LimitError, VersionError } from '../errors.ts'
+import { InvalidInputError, LimitError, VersionError } from '../errors.ts'
 import { checkKeys } from '../keys.ts'
 import { type CheckedLimits, checkWithin, requireTask } from '../model/authority.ts'
 import { type CallContext, type TaskContext, taskOf } from '../model/caller.ts'
+import { checkedId, shownInput } from '../model/input.ts'
 import { type Schedule, settingsHash } from '../model/schedule.ts'
 import { storedArgs } from '../model/task.ts'
 import type { TransactionOption } from '../store/job-store.ts'
@@ -44,7 +45,13 @@ export interface SchedulesContext extends SettingsContext, CallContext {}
 export type WritePlace = Pick<ScheduleStores, 'schedules'> & Pick<SchedulesContext, 'inTurn'>
 
 export function versionOf(schedule: Schedule, { redaction }: SchedulesContext): string {
+  if (schedule === null || !isSchedule(schedule))
+    throw new InvalidInputError('schedule', `must be a schedule, got ${shownInput(schedule)}`)
   return settingsHash({ ...schedule, args: redaction.redacted('args', schedule.args) })
+}
+
+function isSchedule(value: Partial<Schedule> | null | undefined): boolean {
+  return value === null || (typeof value === 'object' && typeof value.id === 'string' && 'args' in value)
 }
 
 /** Checks that the caller may write a locked row and, with `ifVersion`, that the row still has that version. */
@@ -54,8 +61,18 @@ export function checkOf(
   context: SchedulesContext,
   known: readonly string[] = [],
 ): Check<Schedule> {
+  checkedId('schedule', id)
   checkKeys(options, ['ifVersion', 'tx', ...known])
   const { ifVersion } = options
+  if (
+    typeof ifVersion === 'object'
+      ? !isSchedule(ifVersion)
+      : !['undefined', 'string'].includes(typeof ifVersion)
+  )
+    throw new InvalidInputError(
+      'ifVersion',
+      `must be a version, a schedule or null, got ${shownInput(ifVersion)}`,
+    )
   return (current) => {
     requireTask(context.authority, current.task)
     if (ifVersion === undefined) return

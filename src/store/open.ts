@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { InvalidInputError, SchemaError } from '../errors.ts'
 import { silentLogger } from '../logger.ts'
 import { checkKeys, namesOf } from '../keys.ts'
-import { checkedWhole } from '../model/input.ts'
+import { checkedFlag, checkedFunction, checkedWhole, shownInput } from '../model/input.ts'
 import type {
   Database,
   Databases,
@@ -86,6 +86,8 @@ export async function openStores(
     Pick<OpenOptions, 'longestUseMs' | 'logger'> & { readonly onSetAside?: OnSetAside } = {},
 ): Promise<Stores> {
   const prefix = checkedPrefix(options)
+  if (options.migrate !== undefined) checkedFlag('migrate', options.migrate)
+  if (options.clock !== undefined) checkedFunction('clock', options.clock)
   checkedWhole('connections', options.connections, LEAST_CONNECTIONS, MAX_CONNECTIONS)
   const uses = await openDatabase(target, { ...options, createsSchema: options.migrate !== false })
   const { loops, calls, api, close } = uses
@@ -155,6 +157,7 @@ export async function migrateDatabase(
   options: MigrateOptions = {},
 ): Promise<string[]> {
   checkKeys(options, [...PLACE, 'onStep'])
+  if (options.onStep !== undefined) checkedFunction('onStep', options.onStep)
   const prefix = checkedPrefix(options)
   const { calls, close } = await openDatabase(target, { ...options, createsSchema: true })
   try {
@@ -199,7 +202,7 @@ function checkedPrefix({ tablePrefix = '' }: StoreOptions): string {
   if (typeof tablePrefix === 'string' && PREFIX.test(tablePrefix)) return tablePrefix
   throw new InvalidInputError(
     'tablePrefix',
-    `must be up to 32 letters, digits and underscores, got '${tablePrefix}'`,
+    `must be up to 32 letters, digits and underscores, got ${shownInput(tablePrefix)}`,
   )
 }
 
@@ -214,7 +217,7 @@ async function openDatabase(target: DatabaseTarget, options: OpenOptions = {}): 
   if (schema !== undefined && (typeof schema !== 'string' || !SCHEMA.test(schema)))
     throw new InvalidInputError(
       'schema',
-      `must be 1 to 64 letters, digits, '_', '$' and '-', got '${schema}'`,
+      `must be 1 to 64 letters, digits, '_', '$' and '-', got ${shownInput(schema)}`,
     )
   const sqlite = typeof target === 'string' ? pathIn(target) : isSqlite(target) ? target : null
   if (sqlite !== null) {

@@ -107,7 +107,7 @@ export function checkedZone(zone: string): string {
   if (findZone(zone) !== undefined) return zone
   throw new InvalidInputError(
     'zone',
-    `must be an IANA name such as 'Europe/Berlin', or 'local', got ${JSON.stringify(zone)}`,
+    `must be an IANA name such as 'Europe/Berlin', or 'local', got ${typeof zone === 'string' ? JSON.stringify(zone) : `a value of type ${typeof zone}`}`,
   )
 }
 

@@ -2,7 +2,16 @@
 import { firstLine } from '../errors.ts'
 import { setImmediate as turn } from 'node:timers/promises'
 import { betweenParts } from '../event-loop.ts'
-import { checkedInstant, checkedLimit, checkedWhole } from '../model/input.ts'
+import { checkKeys, namesOf } from '../keys.ts'
+import { JOB_FILTERS, SCHEDULE_FILTERS } from '../model/filters.ts'
+import {
+  checkedConditions,
+  checkedId,
+  checkedLimit,
+  checkedList,
+  checkedWhole,
+  requiredInstant,
+} from '../model/input.ts'
 import type {
   JobConditions,
   ListStore,
@@ -41,6 +50,9 @@ export interface UpcomingQuery extends Pick<ScheduleConditions, 'task' | 'group'
   readonly limit?: number | undefined
 }
 
+const OF_OWNER = { task: true, group: true, submitter: true } as const
+const LOAD_QUERY = namesOf<LoadQuery>({ ...OF_OWNER, from: true, hours: true })
+const UPCOMING_QUERY = namesOf<UpcomingQuery>({ ...OF_OWNER, from: true, to: true, limit: true })
 /** Maximum computing time of a view, not including time spent in the database. */
 const COMPUTE_MS = 2000
 /** Maximum time before the event loop can do other work. */
@@ -62,11 +74,12 @@ export class Views {
   }
 
   /** The last runs and skips of each of these schedules, newest first. @param limit  1 to 100 */
-  recentRuns(
+  async recentRuns(
     schedules: readonly string[],
     limit: number,
   ): Promise<ReadonlyMap<string, readonly RecentRun[]>> {
-    return this.#store.recentRuns(schedules, checkedWhole('runs', limit, 1, 100))
+    for (const id of checkedList('schedules', schedules, 'ids')) checkedId('schedule', id, 'schedules')
+    return await this.#store.recentRuns(schedules, checkedWhole('limit', limit ?? null, 1, 100))
   }
 
   /**
@@ -77,6 +90,7 @@ export class Views {
   async failures(
     conditions: JobConditions = {},
   ): Promise<{ readonly items: readonly FailureGroup[]; readonly complete: boolean }> {
+    checkedConditions('', conditions, JOB_FILTERS)
     const { items: failures, complete } = await this.#store.failures(conditions, MAX_FAILURES)
     const groups = new Map<string, FailureGroup>()
     for (const { id, task, error, finishedAt: finished } of failures) {
@@ -100,13 +114,13 @@ export class Views {
 
   /** Planned and finished runs per hour. */
   async load(query: LoadQuery): Promise<Load> {
-    const from = new Date(
-      Math.floor((checkedInstant('from', query.from)?.getTime() ?? 0) / MINUTE_MS) * MINUTE_MS,
-    )
-    const hours = checkedWhole('hours', query.hours, 1, MAX_HOURS)
+    checkKeys(query, LOAD_QUERY)
+    const from = new Date(Math.floor(requiredInstant('from', query.from).getTime() / MINUTE_MS) * MINUTE_MS)
+    const hours = checkedWhole('hours', query.hours ?? null, 1, MAX_HOURS)
     const to = new Date(from.getTime() + hours * HOUR_MS)
     const { task, group, submitter } = query
     const conditions = { task, group, submitter }
+    checkedConditions('', conditions, SCHEDULE_FILTERS)
     const { groups, complete } = await this.#store.timerGroups(conditions)
     const ended = await this.#store.finishedPerHour({ ...conditions, finishedFrom: from, finishedTo: to })
     const plan = await planned(groups, from, hours, pauses())
@@ -132,11 +146,13 @@ export class Views {
   async upcoming(
     query: UpcomingQuery,
   ): Promise<{ readonly items: readonly Upcoming[]; readonly complete: boolean }> {
+    checkKeys(query, UPCOMING_QUERY)
     const limit = checkedLimit(query.limit)
-    const from = checkedInstant('from', query.from)
-    const to = checkedInstant('to', query.to)
+    const from = requiredInstant('from', query.from)
+    const to = requiredInstant('to', query.to)
     const { task, group, submitter } = query
     const conditions = { task, group, submitter }
+    checkedConditions('', conditions, SCHEDULE_FILTERS)
     const upcoming = new UpcomingRuns(from, to, limit)
     let seen = 0
     let isComplete = true

@@ -28,7 +28,12 @@ export async function scene({ fresh }: Pick<DatabaseUnderTest, 'fresh'>): Promis
     database,
     opened,
     open: async (options = {}) => {
-      const kalends = await Kalends.open(database.url, { pollInterval: 50, retention: false, ...options })
+      const kalends = await Kalends.open(database.url, {
+        pollInterval: 50,
+        retention: false,
+        logger: false,
+        ...options,
+      })
       onTestFinished(() => kalends.stop({ grace: 0 }))
       opened.push(kalends)
       return kalends

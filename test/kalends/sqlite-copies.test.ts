@@ -182,7 +182,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('in a process of
     const unknown = [
       2,
       expect.stringContaining(
-        "'--driver': must be one of better-sqlite3, libsql, node:sqlite, got 'sqlite3'",
+        '\'--driver\': must be one of better-sqlite3, libsql, node:sqlite, got "sqlite3"',
       ),
     ]
     expect(await doctor(['--driver', 'sqlite3'])).toEqual(unknown)

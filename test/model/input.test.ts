@@ -102,7 +102,12 @@ describe('an integer', () => {
   })
 
   test.each([1, 6, 2.5, Number.NaN, '3', null])('from 2 to 5 must not be %j', (value) => {
-    refused(() => checkedWhole('retries', value, 2, 5), 'retries', 'between 2 and 5', JSON.stringify(value))
+    refused(
+      () => checkedWhole('retries', value, 2, 5),
+      'retries',
+      'between 2 and 5',
+      Number.isNaN(value) ? 'NaN' : JSON.stringify(value),
+    )
   })
 })
 
@@ -157,7 +162,7 @@ describe('an instant', () => {
     [new Date(-1), 'got 1969-12-31T23:59:59.999Z'],
     [new Date('+010000-01-01T00:00:00Z'), 'got +010000-01-01T00:00:00.000Z'],
     [new Date(Number.NaN), 'got Invalid Date'],
-    ['2026-01-01', 'got 2026-01-01'],
+    ['2026-01-01', 'got "2026-01-01"'],
     [0, 'got 0'],
   ])('may not be %s', (value, shown) => {
     refused(() => checkedInstant('starts', value), 'starts', shown)
@@ -185,7 +190,7 @@ describe('the conditions of a filter', () => {
     refused(() => check({ task: null }), 'filter.task', 'must be a string, got null')
     refused(() => check({ task: new Date(0) }), 'filter.task', 'must be a string')
     refused(() => check({ before: null }), 'filter.before', 'must be a valid Date, got null')
-    refused(() => check({ before: 'yesterday' }), 'filter.before', 'must be a valid Date, got yesterday')
+    refused(() => check({ before: 'yesterday' }), 'filter.before', 'must be a valid Date, got "yesterday"')
   })
 })
 

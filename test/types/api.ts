@@ -87,8 +87,9 @@ export function handlers(): void {
   kalends.handle(cleanup, ({ args }) => args.hours)
   // @ts-expect-error the handler expects args of another type
   kalends.handle(cleanup, ({ args }: { args: { days: string } }) => args.days)
-  // @ts-expect-error a handler belongs to a task, not to a name
-  kalends.handle('cleanup', () => {})
+  kalends.handle('cleanup', ({ args }) =>
+    expectTypeOf<typeof args>().toEqualTypeOf<Record<string, unknown>>(),
+  )
 }
 
 export function declarations(): void {
@@ -99,6 +100,7 @@ export function declarations(): void {
     { task: remind, timer: 'daily', args: { on: '2030-01-01' } },
     { task: nothing, timer: 'daily' },
     { id: 'plain', task: plain, timer: 'daily', args: { whatever: [1] } },
+    { id: 'named', task: 'cleanup', timer: 'daily', args: { whatever: [1] } },
   ])
   // @ts-expect-error args of the wrong type
   kalends.declare('set', [{ task: cleanup, timer: 'daily', args: { days: 'many' } }])
@@ -113,8 +115,6 @@ export function declarations(): void {
   kalends.declare('set', [{ task: remind, timer: 'daily', args: { on: new Date() } }])
   // @ts-expect-error the timer is missing
   kalends.declare('set', [{ task: plain }])
-  // @ts-expect-error a declaration takes a task, not its name
-  kalends.declare('set', [{ task: 'plain', timer: 'daily' }])
 }
 
 export async function schedules(): Promise<void> {

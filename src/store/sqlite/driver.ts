@@ -6,6 +6,7 @@
  * (https://sqlite.org/howtocorrupt.html, section 2.2.1). Kalends therefore uses the copy that the application uses.
  */
 import { firstLine, InvalidInputError, messageOf } from '../../errors.ts'
+import { shownInput } from '../../model/input.ts'
 import { SQLITE_DRIVERS, type SqliteDriver } from '../database.ts'
 import { loadedCopies } from './copies.ts'
 
@@ -41,7 +42,10 @@ const NONE =
  */
 export async function driverNamed(given: SqliteDriver | undefined, isFile: boolean): Promise<Connect> {
   if (given !== undefined && !SQLITE_DRIVERS.includes(given))
-    throw new InvalidInputError('driver', `must be one of ${SQLITE_DRIVERS.join(', ')}, got '${given}'`)
+    throw new InvalidInputError(
+      'driver',
+      `must be one of ${SQLITE_DRIVERS.join(', ')}, got ${shownInput(given)}`,
+    )
   const copies = loadedCopies()
   const loaded = SQLITE_DRIVERS.filter((driver) => copies.some((copy) => isOf(copy, driver)))
   if (isFile && given === undefined && loaded.length > 1)

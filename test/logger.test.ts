@@ -1,0 +1,92 @@
+/** The default logger: warnings and errors on the console, escaped and folded. */
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { ConflictError, InvalidInputError, type Kalends } from '../src/index.ts'
+import { consoleLogger } from '../src/logger.ts'
+import { checkedOptions } from '../src/options.ts'
+import { open as openTest } from '../src/testing/index.ts'
+
+const lines: string[] = []
+
+beforeEach(() => {
+  lines.length = 0
+  for (const level of ['warn', 'error', 'log', 'info', 'debug'] as const)
+    vi.spyOn(console, level).mockImplementation((text: string) => void lines.push(`${level} ${text}`))
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+})
+
+afterEach(() => {
+  vi.useRealTimers()
+  vi.restoreAllMocks()
+})
+
+it('prints warnings and errors with their fields and the error, and nothing else', () => {
+  const logger = consoleLogger()
+  logger.debug({}, 'one')
+  logger.info({}, 'two')
+  logger.warn({ task: 'mail', scheduleId: null, attempt: 1, error: 'Error: no\n    at x' }, 'Attempt failed')
+  logger.error({ err: new ConflictError('Busy', { cause: new Error('locked') }) }, 'The loop failed')
+  expect(lines).toEqual([
+    'warn kalends: Attempt failed (task=mail attempt=1)\n  Error: no\n    at x',
+    'error kalends: The loop failed\n  ConflictError: Busy\n  Caused by: locked',
+  ])
+})
+
+it('escapes control characters, indents further lines, and hides passwords in URLs', () => {
+  const logger = consoleLogger()
+  logger.warn({ error: 'a\u001b[2J\nkalends: forged' }, 'of mysql://root:s3cret@host/app')
+  expect(lines).toEqual([
+    String.raw`warn kalends: of mysql://root:***@host/app` + '\n  a\\x1b[2J\n  kalends: forged',
+  ])
+})
+
+it('prints a repeated message once, and then its number once a minute', () => {
+  const logger = consoleLogger()
+  for (let attempt = 1; attempt <= 4; attempt += 1)
+    logger.warn({ jobId: `0193abcd-0000-7000-8000-00000000000${attempt}`, attempt }, 'Attempt failed')
+  logger.warn({}, 'Another')
+  expect(lines).toHaveLength(2)
+  vi.advanceTimersByTime(60_000)
+  expect(lines.slice(2)).toEqual([`${lines[0]}\n  (repeated 3 times within a minute)`])
+  logger.warn({ jobId: '0193abcd-0000-7000-8000-000000000009', attempt: 1 }, 'Attempt failed')
+  expect(lines).toHaveLength(3)
+  vi.advanceTimersByTime(60_000)
+  expect(lines.at(-1)).toContain('(repeated once within a minute)')
+  vi.advanceTimersByTime(120_000)
+  expect(vi.getTimerCount()).toBe(0)
+  logger.warn({ attempt: 7 }, 'Attempt failed')
+  expect(lines).toHaveLength(5)
+})
+
+it('prints at most fifty different messages per minute, and the number of the others', () => {
+  const logger = consoleLogger()
+  const letters = Array.from({ length: 60 }, (_, index) => 'g'.repeat(index + 1))
+  for (const text of letters) logger.error({}, text)
+  expect(lines).toHaveLength(50)
+  vi.advanceTimersByTime(60_000)
+  expect(lines.slice(50)).toEqual(['warn kalends: 10 other messages within a minute were left out'])
+})
+
+it('is the default: a handler that throws is printed, without the secrets of its args', async () => {
+  vi.useRealTimers()
+  const setup = (kalends: Kalends) =>
+    kalends.handle('greet', ({ args }) => {
+      throw new Error(`cannot log in with ${String(args['password'])}`)
+    })
+  await using app = await openTest(setup, { redact: ['args.password'] })
+  await app.kalends.jobs.submit('greet', { password: 'hunter2' })
+  await app.drain()
+  expect(lines).toEqual([
+    expect.stringMatching(/^warn kalends: .*task=greet[^]*cannot log in with \[redacted\]/),
+  ])
+})
+
+it('is replaced by a logger, and switched off with false', async () => {
+  vi.useRealTimers()
+  const setup = (kalends: Kalends) => kalends.handle('greet', () => Promise.reject(new Error('no')))
+  await using app = await openTest(setup, { logger: false })
+  await app.kalends.jobs.submit('greet')
+  await app.drain()
+  expect(lines).toEqual([])
+  for (const logger of [null, true, 5, 'console', {}, { warn: () => undefined }])
+    expect(() => checkedOptions(Object.fromEntries([['logger', logger]]))).toThrow(InvalidInputError)
+})
