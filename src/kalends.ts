@@ -338,6 +338,7 @@ export class Kalends {
    * connections of Kalends, but not a pool or connection that you passed to `open`. May be called more than once.
    */
   async stop(options: StopOptions = {}): Promise<void> {
+    await this.#calls.warned()
     await this.#lifecycle.stop(options)
   }
 

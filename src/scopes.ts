@@ -3,16 +3,19 @@ import { InvalidInputError, OverloadedError } from './errors.ts'
 import type { Emitter } from './events.ts'
 import { freezes } from './freezes.ts'
 import { Jobs } from './jobs/jobs.ts'
+import { openJobTexts } from './jobs/open-jobs.ts'
 import { UnhandledTasks } from './jobs/unhandled-tasks.ts'
 import { checkKeys, namesOf } from './keys.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import { type Authority, checkedLimits, checkedTasks, FULL_AUTHORITY } from './model/authority.ts'
 import { adviceAboutSetAside, type Finding, findings } from './model/diagnosis.ts'
 import { doctorFindings } from './model/doctor.ts'
+import type { Job } from './model/job.ts'
 import { ANY_OWNER, prefixOf } from './model/owner.ts'
 import { schemaFindings } from './model/schema-drift.ts'
 import { type CheckedOptions, ownerName, type ScopeOptions } from './options.ts'
 import { Schedules } from './schedules/schedules.ts'
+import type { Listed } from './store/list-store.ts'
 import type { Store } from './store/store.ts'
 import { Views } from './views/views.ts'
 import type { KalendsEvents } from './worker/reporter.ts'
@@ -53,17 +56,22 @@ export function accesses({ events, lifecycle, definitions, ...options }: AccessC
       inTurn: <Result>(work: () => Promise<Result>) =>
         limits === null ? work() : turns.run(prefixOf(owner), work),
     }
+    const unhandled = (task: string) => unhandledTasks.find(task, store)
+    const texts = (of: readonly Listed<Job>[], shown: (at: Date) => string) =>
+      openJobTexts(of, shown, { ...store, lists, schedules }, context)
+    const checkHandled = (task: string) => void unhandled(task)
     return {
       schedules: new Schedules(
         { ...store, schedules, jobs, lists },
-        { ...context, onWrite: () => lifecycle.wake() },
+        { ...context, openJobTexts: texts, checkHandled, onWrite: () => lifecycle.wake() },
       ),
       views: new Views(lists),
       jobs: new Jobs(
         { jobs, lists },
         {
           ...context,
-          unhandled: (task) => unhandledTasks.find(task, store),
+          unhandled,
+          openJobTexts: texts,
           onWrite: () => lifecycle.wakeForJobs(),
           onSettled: (listener) => events.on('settled', ({ jobId }) => listener(jobId)),
         },
@@ -79,6 +87,8 @@ export function accesses({ events, lifecycle, definitions, ...options }: AccessC
       everyOwner: (caller: EveryOwnerOptions) => scopeOf(everyOwnerAuthority(caller), store),
       workers: () => workerStatuses(store, options.leaseMs),
       doctor: () => diagnosed(store, options.leaseMs),
+      /** Resolves when the warnings about tasks without a worker have been logged. */
+      warned: () => unhandledTasks.settled(),
     }
   }
 }

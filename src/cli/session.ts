@@ -1,5 +1,6 @@
 import type { Kalends } from '../kalends.ts'
 import { type AnyCommand, type Command, type OptionValues, withFlags } from './commander.ts'
+import { say } from './output.ts'
 import { type DatabaseFlags, existingDatabase, withDatabaseOptions } from './configuration.ts'
 
 export const LEASE_OPTION = [
@@ -43,4 +44,10 @@ export async function withKalends<Result>(
   } finally {
     await kalends.stop({ grace: 0 })
   }
+}
+
+/** Warns if no worker is known to handle the task; usually, its name is misspelt. */
+export async function warnOfTask({ jobs }: Kalends, task: string): Promise<void> {
+  const warning = await jobs.taskWarning(task)
+  if (warning !== null) say(warning)
 }

@@ -52,13 +52,16 @@ export const Job = z.strictObject({
     'The external queue that the job goes to, or null if Kalends runs the job',
   ),
 })
-export const SubmittedJob = Job.extend({
-  warning: z
-    .string()
-    .optional()
-    .describe(
-      'Set if no worker is known to handle the task; suggests the known task with the most similar name',
-    ),
+const warning = z
+  .string()
+  .optional()
+  .describe(
+    'Set if no worker is known to handle the task; suggests the known task with the most similar name',
+  )
+export const SubmittedJob = Job.extend({ warning })
+export const WrittenSchedule = Schedule.extend({ warning })
+export const ShownJob = Job.extend({
+  explanation: orNull(z.string()).describe('Why the job waits, or where it runs; null if it is final'),
 })
 export const ListedJob = Job.extend({ truncated })
 export const JobPage = z.strictObject({ items: z.array(ListedJob), ...paging })

@@ -65,8 +65,12 @@ export const jobOperations: readonly Operation[] = [
   operation('getJob', 'GET', ONE, 'read', {
     summary: 'Get a job',
     params: JobParams,
-    answers: { 200: { description: 'The job', schema: answers.Job } },
-    run: async (call) => ok(shownJob(await existing(call.reach.jobs, call.params.id), call)),
+    answers: { 200: { description: 'The job', schema: answers.ShownJob } },
+    run: async (call) => {
+      const { params, reach } = call
+      const job = await existing(reach.jobs, params.id)
+      return ok({ ...shownJob(job, call), explanation: await reach.jobs.explain(params.id) })
+    },
   }),
   operation('jobAttempts', 'GET', `${ONE}/attempts`, 'read', {
     summary: 'List the newest 100 attempts of a job, oldest first',

@@ -64,6 +64,16 @@ export async function removed(call: ScheduleCall): Promise<void> {
   call.writes.schedule(id, before, null)
 }
 
+/** Adds a warning if no worker is known to handle the task of the schedule that was written. */
+export async function withWarning(
+  answer: Answer,
+  task: string | undefined,
+  { reach }: Pick<Call, 'reach'>,
+): Promise<Answer> {
+  const warning = task === undefined ? null : await reach.jobs.taskWarning(task)
+  return warning === null ? answer : { ...answer, body: Object.assign({}, answer.body, { warning }) }
+}
+
 export function scheduleAnswer(
   schedule: Schedule,
   call: Pick<Call, 'access' | 'redaction' | 'reach'>,

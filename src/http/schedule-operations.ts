@@ -15,8 +15,8 @@ const ONE = `${PATH}/{id}`
 const MAX_WITH_RUNS = 200
 const NO_CONTENT: Answer = { status: 204 }
 
-const created = { description: 'The new schedule', schema: answers.Schedule }
-const current = { description: 'The current schedule', schema: answers.Schedule }
+const created = { description: 'The new schedule', schema: answers.WrittenSchedule }
+const current = { description: 'The current schedule', schema: answers.WrittenSchedule }
 
 const ACTIONS = {
   resume: 'Continue, planned from now',
@@ -52,7 +52,10 @@ export const scheduleOperations: readonly Operation[] = [
     description: 'A request with an id of your choice can be repeated: the schedule is created only once.',
     body: bodies.NewSchedule,
     answers: {
-      200: { description: 'The schedule already exists with these settings', schema: answers.Schedule },
+      200: {
+        description: 'The schedule already exists with these settings',
+        schema: answers.WrittenSchedule,
+      },
       201: created,
     },
     run: async (call) => {
@@ -65,10 +68,11 @@ export const scheduleOperations: readonly Operation[] = [
         id === undefined ? settings : { ...settings, id, ifExists: 'same' },
       )
       if (isNew) call.writes.schedule(schedule.id, null, schedule)
-      return edits.scheduleAnswer(schedule, call, {
+      const answer = edits.scheduleAnswer(schedule, call, {
         status: isNew ? 201 : 200,
         location: `${call.base}api/v1/schedules/${encodeURIComponent(schedule.id)}`,
       })
+      return edits.withWarning(answer, schedule.task, call)
     },
   }),
   operation('deleteSchedules', 'POST', `${PATH}/batch-delete`, 'admin', {
@@ -113,7 +117,8 @@ export const scheduleOperations: readonly Operation[] = [
         return { before, ...(await reach.schedules.put(params.id, input, options)) }
       })
       if (result !== 'unchanged') call.writes.schedule(params.id, before, schedule)
-      return edits.scheduleAnswer(schedule, call, { status: result === 'created' ? 201 : 200 })
+      const answer = edits.scheduleAnswer(schedule, call, { status: result === 'created' ? 201 : 200 })
+      return edits.withWarning(answer, schedule.task, call)
     },
   }),
   operation('changeSchedule', 'PATCH', ONE, 'admin', {
@@ -126,11 +131,12 @@ export const scheduleOperations: readonly Operation[] = [
     run: async (call) => {
       const { params, body, reach } = call
       checkOwner(body, call.access)
-      return edits.edited(call, async (before, options) => {
+      const answer = await edits.edited(call, async (before, options) => {
         if (body.task !== undefined && body.task !== before.task)
           await call.permit({ task: body.task, scheduleId: params.id })
         return reach.schedules.update(params.id, edits.withoutMarkers(body, call, before), options)
       })
+      return edits.withWarning(answer, body.task, call)
     },
   }),
   operation('deleteSchedule', 'DELETE', ONE, 'admin', {

@@ -43,6 +43,8 @@ import { untilFinal, type WaitOptions } from './wait.ts'
 export interface JobsContext extends CallContext {
   /** Returns details if no worker is known to handle the task; null if one is known. */
   readonly unhandled: (task: string) => Promise<UnhandledTask | null>
+  /** Why each of these jobs has not ended. */
+  readonly openJobTexts: (jobs: readonly Job[], shown: (at: Date) => string) => Promise<string[]>
   /** Subscribes to attempts that end in this process. @returns a function that ends the subscription */
   readonly onSettled: (listener: (jobId: string) => void) => () => void
   /** How often to check for changes made by other processes, in milliseconds. */
@@ -51,6 +53,8 @@ export interface JobsContext extends CallContext {
 }
 
 const MAX_LINES = 1000
+/** Such as `2026-03-27 09:00:00 UTC`. */
+const utcText = (at: Date) => `${at.toISOString().slice(0, 19).replace('T', ' ')} UTC`
 const MAX_ATTEMPTS = 100
 
 /** The operations on jobs: `kalends.jobs`, and `jobs` of a scope, limited to its owner's rows. */
@@ -142,6 +146,19 @@ export class Jobs {
   /** @returns null when the job does not exist or was pruned */
   async get(id: string): Promise<Job | null> {
     return await this.#store.get(checkedId('job', id))
+  }
+
+  /**
+   * Explains in one sentence why a job waits, or where it runs.
+   *
+   * @returns null when the job is final
+   * @throws NotFoundError
+   */
+  async explain(id: string): Promise<string | null> {
+    const job = (await this.get(id)) ?? missing('job', id)
+    if (isFinal(job.state)) return null
+    const [text = ''] = await this.#context.openJobTexts([job], utcText)
+    return `The job ${id} ${text.replace(/\.$/, '')}.`
   }
 
   /**
@@ -317,10 +334,8 @@ export class Jobs {
     // that this transaction holds.
     await (tx === undefined ? inTurn(submit) : submit())
     onWrite()
-    const warned = warnings()
-    // In the caller's transaction, do not wait for the look-up: it uses another connection, and the transaction would
-    // stay open in the meantime.
-    if (tx === undefined) await warned
+    // Not awaited: the jobs are submitted, and the look-up must not delay the caller or the caller's transaction.
+    void warnings()
     return jobs.map(({ id }) => shownId(authority.owner, id))
   }
 }

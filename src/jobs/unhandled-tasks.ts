@@ -26,6 +26,8 @@ export class UnhandledTasks {
   /** `until` is measured with performance.now(). */
   readonly #others = new Map<string, { until: number; found: Promise<UnhandledTask | null> }>()
 
+  readonly #pending = new Set<Promise<unknown>>()
+
   constructor(handlers: ReadonlyMap<string, unknown>, logger: Logger) {
     this.#handlers = handlers
     this.#logger = logger
@@ -48,7 +50,14 @@ export class UnhandledTasks {
       return null
     })
     this.#others.set(task, { until: performance.now() + KEPT_MS, found })
+    this.#pending.add(found)
+    void found.then(() => this.#pending.delete(found))
     return await found
+  }
+
+  /** Resolves when all look-ups have ended. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#pending)
   }
 
   async #lookUp(task: string, { workers, lists }: TaskStores): Promise<UnhandledTask | null> {

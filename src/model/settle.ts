@@ -63,6 +63,8 @@ export interface LockedJob {
   readonly stopRequested: boolean
   /** Why the job must not run again, or null if it may. */
   readonly noRetry: string | null
+  /** Whether a person requested the run or its retry, and so waits for it. */
+  readonly isManual: boolean
   /** The timer of the job's schedule, or null if there is none. */
   readonly timer: string | null
   /** Whether a retry gives way to another job that it blocks. */
@@ -103,7 +105,7 @@ export function outcomeOf(
 function outcomeOfFailure(
   end: Extract<AttemptEnd, { kind: 'lost' | 'timeout' | 'error' }>,
   policy: RunPolicy,
-  { attempt, stopRequested, noRetry, timer: text, yields }: LockedJob,
+  { attempt, stopRequested, noRetry, isManual, timer: text, yields }: LockedJob,
 ): JobOutcome {
   const { error } = end
   if (stopRequested) return { state: 'cancelled', reason: null, error, result: null }
@@ -116,13 +118,20 @@ function outcomeOfFailure(
   const delayMs =
     end.kind === 'lost'
       ? 0
-      : retryDelayOf(attempt, policy, text === null ? null : spanOfTimer(text)) * (end.delayFactor ?? 1)
+      : retryDelayOf(attempt, policy, text === null ? null : defaultDelay(text, isManual)) *
+        (end.delayFactor ?? 1)
   return { state: 'waiting', delayMs: Math.round(delayMs), why: 'failed', error }
 }
 
 function paused(noRetry: string, error?: string): JobOutcome {
   const texts = error === undefined ? [noRetry] : [error, noRetry]
   return { state: 'cancelled', reason: 'paused', error: texts.join('\n'), result: null }
+}
+
+/** A person waits for a manual run or retry, so its retries do not wait for a long span. */
+function defaultDelay(timer: string, isManual: boolean): number | null {
+  const spanMs = spanOfTimer(timer)
+  return isManual && spanMs !== null ? Math.min(spanMs, DEFAULT_DELAY_MS) : spanMs
 }
 
 /** The span of an `every` timer: the default retry delay if neither the schedule nor its task sets one. */

@@ -5,6 +5,7 @@ import type { JobState } from '../model/states.ts'
 import { prefixOf, storedIds } from '../model/owner.ts'
 import type { Payload } from '../model/redaction.ts'
 import type { Schedule } from '../model/schedule.ts'
+import { localText, timer } from '../timer/index.ts'
 import type { Listed } from '../store/list-store.ts'
 import type { SchedulesContext, ScheduleStores } from './writes.ts'
 
@@ -22,7 +23,7 @@ export async function evidenceOf(
   schedule: Schedule,
   at: Date | null,
   stores: ScheduleStores,
-  { authority, redaction }: SchedulesContext,
+  { authority, redaction, openJobTexts }: SchedulesContext,
 ) {
   const { id } = schedule
   const { lists } = stores
@@ -32,7 +33,7 @@ export async function evidenceOf(
     const text = redaction.secretsOf(row).hiddenInText(error)
     return namesWorkers ? text : errorTextForOwner(text)
   }
-  const shown = (job: Listed<Job>): Job => ({ ...job, error: errorOf(job.error, job) })
+  const shownJob = (job: Listed<Job>): Job => ({ ...job, error: errorOf(job.error, job) })
   const openIn = (state: JobState) => lists.jobs({ scheduleId: id, state, limit: MAX_OPEN })
   const pages = await Promise.all((['running', 'external', 'waiting', 'blocked'] as const).map(openIn))
   const { workers } = await stores.workers.list()
@@ -41,13 +42,16 @@ export async function evidenceOf(
   const freezes = (await stores.freezes.inForce()).filter((freeze) =>
     ids.some((scheduleId) => isFrozenBy(freeze, { ...schedule, scheduleId })),
   )
+  const open = pages.flatMap(({ items }) => items.toReversed().map(shownJob))
   const around = at === null ? [] : await lists.history(id, { from: startOfMinute(at) }, AROUND)
   return {
     schedule: { ...schedule, lastError: errorOf(schedule.lastError, schedule) },
     /** The schedule's non-final jobs, running ones first. */
-    open: pages.flatMap(({ items }) => items.toReversed().map(shown)),
+    open,
+    /** Why each of them has not ended. */
+    openTexts: await openJobTexts(open, (time) => shown(time, schedule)),
     /** The schedule's jobs and skips, starting with the minute in question, oldest first. */
-    around: around.map(shown),
+    around: around.map(shownJob),
     freezes: freezes.map((freeze) => (namesWorkers ? freeze : { ...freeze, reason: null })),
     namesWorkers,
     liveWorkers: workers.length,
@@ -60,4 +64,15 @@ export async function evidenceOf(
 
 export function startOfMinute(at: Date): Date {
   return new Date(Math.floor(at.getTime() / MINUTE_MS) * MINUTE_MS)
+}
+
+/** Shown in the timer's zone, so that it can be compared with the timer. */
+export function shown(at: Date, schedule: Schedule): string {
+  let zone = 'UTC'
+  try {
+    ;({ zone } = timer(schedule.timer))
+  } catch {
+    // An invalid timer has no zone.
+  }
+  return `${localText(at, zone)} (${zone})`
 }

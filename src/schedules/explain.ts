@@ -1,11 +1,12 @@
 import { firstLine } from '../errors.ts'
 import { slotInFuture } from '../model/future-slots.ts'
 import type { Job } from '../model/job.ts'
+import { ordinal } from '../model/open-job.ts'
 import { elapsesOf } from '../model/plan.ts'
-import { claimedAs, EVERY_TASK } from '../store/executing-store.ts'
+import { EVERY_TASK } from '../store/executing-store.ts'
 import type { Schedule } from '../model/schedule.ts'
-import { inWords, localText, timer } from '../timer/index.ts'
-import { type Evidence, MINUTE_MS, startOfMinute } from './evidence.ts'
+import { inWords, timer } from '../timer/index.ts'
+import { type Evidence, MINUTE_MS, shown, startOfMinute } from './evidence.ts'
 
 /** Why a schedule did or did not run, and when it will run next. */
 export interface Explanation {
@@ -22,7 +23,7 @@ export function explain(evidence: Evidence): Explanation {
     ...(at === null ? [] : aboutTime(evidence, at)),
     ...aboutFreezes(evidence),
     ...aboutStatus(evidence),
-    ...evidence.open.map((job) => sentence(`The job ${job.id} ${waitWords(job, evidence)}`)),
+    ...evidence.open.map((job, index) => sentence(`The job ${job.id} ${evidence.openTexts[index] ?? ''}`)),
     ...aboutTask(evidence),
     ...aboutLastRun(evidence),
   ]
@@ -114,31 +115,6 @@ function aboutFutureSlot(schedule: Schedule, nextRunAt: Date, now: Date): string
       ? `Its last slot, ${shown(slot, schedule)}, is in the future, because the database's clock was ahead. ${repair}`
       : `Its timer elapses earlier: nextrun was set manually, or planned while the database's clock was ahead. ${repair}`,
   ]
-}
-
-function waitWords(job: Job, { schedule, handledTasks, namesWorkers, now }: Evidence): string {
-  const asked = job.stopRequestedAt === null ? '' : '; it was asked to stop'
-  const started = shown(job.startedAt ?? now, schedule)
-  const at = job.runAt === null ? '' : shown(job.runAt, schedule)
-  if (job.state === 'external')
-    return `has been in the external queue '${job.queue}' since ${started}, and its outcome has not been reported${asked}`
-  if (job.state === 'running')
-    return `has been running since ${started} on ${(namesWorkers ? job.worker : null) ?? 'a worker'}, on its ${ordinal(job.attempt)} attempt${asked}`
-  if (job.state === 'blocked') return 'waits until the previous job finishes'
-  if (job.runAt !== null && job.attempt > 0) {
-    const most = typeof job.retries === 'number' ? ` of ${job.retries + 1}` : ''
-    return `will be retried at ${at}; attempt ${job.attempt}${most} failed: ${reasonIn(job.error)}`
-  }
-  if (job.frozenUntil !== null && job.frozenUntil > now)
-    return `is held by a freeze until ${shown(job.frozenUntil, schedule)}`
-  if (job.queue !== null && job.runAt !== null && job.error !== null)
-    return `will be handed over again at ${at}: ${reasonIn(job.error)}`
-  if (job.runAt !== null && job.runAt > now) return `waits until ${at}, as its submitter or handler requested`
-  if (job.queue !== null && !handledTasks.has(claimedAs(job.queue)))
-    return `waits because no live worker hands jobs over to the external queue '${job.queue}'`
-  if (job.queue === null && !handledTasks.has(job.task))
-    return `waits because no live worker handles the task '${job.task}'`
-  return `has been waiting since ${shown(job.submittedAt, schedule)} for a worker with free capacity`
 }
 
 /** If live workers handle no tasks at all, the jobs are assumed to run elsewhere. */
@@ -278,17 +254,6 @@ function nextAfter(schedule: Schedule, after: Date): Date | null {
   }
 }
 
-/** Shown in the timer's zone, so that it can be compared with the timer. */
-function shown(at: Date, schedule: Schedule): string {
-  let zone = 'UTC'
-  try {
-    ;({ zone } = timer(schedule.timer))
-  } catch {
-    // An invalid timer has no zone.
-  }
-  return `${localText(at, zone)} (${zone})`
-}
-
 function reasonIn(error: string | null): string {
   return firstLine(error ?? 'no reason was recorded')
 }
@@ -299,11 +264,4 @@ function sentence(text: string): string {
 
 function times(count: number): string {
   return count === 1 ? 'once' : `${count} times`
-}
-
-const ORDINALS = new Intl.PluralRules('en', { type: 'ordinal' })
-const ENDINGS: Partial<Record<Intl.LDMLPluralRule, string>> = { one: 'st', two: 'nd', few: 'rd' }
-
-function ordinal(count: number): string {
-  return ['first', 'second', 'third'][count - 1] ?? `${count}${ENDINGS[ORDINALS.select(count)] ?? 'th'}`
 }

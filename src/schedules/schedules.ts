@@ -82,6 +82,7 @@ export class Schedules {
     checkKeys(options, ['tx'])
     const written = await createOrFind(given, this.#in(options), this.#context)
     this.#context.onWrite()
+    if (written.isNew) this.#context.checkHandled(written.schedule.task)
     return written
   }
 
@@ -101,7 +102,9 @@ export class Schedules {
   async put(id: string, input: AnyScheduleInput, options: WriteOptions = {}): Promise<PutResult> {
     const check = checkOf(id, options, this.#context)
     const written = await put(id, input, options, check, this.#in(options), this.#context)
-    if (written.result !== 'unchanged') this.#context.onWrite()
+    if (written.result === 'unchanged') return written
+    this.#context.onWrite()
+    this.#context.checkHandled(written.schedule.task)
     return written
   }
 
@@ -154,7 +157,7 @@ export class Schedules {
     const { limits } = this.#context.authority
     if (limits !== null && settings.timer !== undefined)
       checkPeriod(limits, settings.timer, await schedules.now())
-    return this.#written(
+    const updated = this.#written(
       id,
       await schedules.update(
         id,
@@ -170,6 +173,8 @@ export class Schedules {
         planEdit,
       ),
     )
+    if (settings.task !== undefined) this.#context.checkHandled(updated.task)
+    return updated
   }
 
   /** Deletes a schedule and returns it; its submitted jobs stay. @throws NotFoundError, ForbiddenError, VersionError */

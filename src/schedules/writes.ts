@@ -4,7 +4,9 @@ import { type CheckedLimits, checkWithin, requireTask } from '../model/authority
 import { type CallContext, type TaskContext, taskOf } from '../model/caller.ts'
 import { checkedId, shownInput } from '../model/input.ts'
 import { type Schedule, settingsHash } from '../model/schedule.ts'
+import type { Job } from '../model/job.ts'
 import { storedArgs } from '../model/task.ts'
+import type { Listed } from '../store/list-store.ts'
 import type { TransactionOption } from '../store/job-store.ts'
 import type { Check, ScheduleStore } from '../store/schedule-store.ts'
 import type { Store } from '../store/store.ts'
@@ -40,7 +42,12 @@ export interface PauseOptions extends WriteOptions {
   readonly reason?: string | undefined
 }
 
-export interface SchedulesContext extends SettingsContext, CallContext {}
+export interface SchedulesContext extends SettingsContext, CallContext {
+  /** Why each of these jobs has not ended. */
+  readonly openJobTexts: (jobs: readonly Listed<Job>[], shown: (at: Date) => string) => Promise<string[]>
+  /** Warns if no worker is known to handle the task. Does not fail. */
+  readonly checkHandled: (task: string) => void
+}
 
 export type WritePlace = Pick<ScheduleStores, 'schedules'> & Pick<SchedulesContext, 'inTurn'>
 

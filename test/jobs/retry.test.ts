@@ -28,7 +28,7 @@ eachDatabase((under) => {
       result: 'mended',
       error: null,
       // Nothing of the previous outcome remains.
-      reason: null,
+      reason: 'run-now',
       args: { a: 1 },
     })
     expect(attempts).toEqual([1, 2, 1, 2])

@@ -19,7 +19,7 @@ function settle(
   noRetry: string | null = null,
 ): JobOutcome {
   const timer = spanMs === null ? null : `every ${spanMs}ms`
-  return outcomeOf({ end, policy }, { attempt, stopRequested, noRetry, timer, yields })
+  return outcomeOf({ end, policy }, { attempt, stopRequested, noRetry, isManual: false, timer, yields })
 }
 
 const failure: AttemptEnd = { kind: 'error', error: 'no such host', permanent: false }
@@ -178,14 +178,17 @@ describe('a job with a cancel request', () => {
 
 test('a timeout is not permanent, and the default delay depends on the timer of the schedule', () => {
   const policy = { ...DEFAULT_POLICY, retryDelay: null }
-  const delay = (timer: string | null) =>
+  const delay = (timer: string | null, isManual = false) =>
     outcomeOf(
       { end: timeout, policy },
-      { attempt: 1, stopRequested: false, noRetry: null, timer, yields: false },
+      { attempt: 1, stopRequested: false, noRetry: null, isManual, timer, yields: false },
     )
   expect(delay(null)).toMatchObject({ state: 'waiting', delayMs: 60_000 })
   expect(delay('every 10s')).toMatchObject({ state: 'waiting', delayMs: 10_000 })
   expect(delay('hourly')).toMatchObject({ state: 'waiting', delayMs: 60_000 })
+  // A person waits for a manual run or retry.
+  expect(delay('every 45min', true)).toMatchObject({ state: 'waiting', delayMs: 60_000 })
+  expect(delay('every 10s', true)).toMatchObject({ state: 'waiting', delayMs: 10_000 })
 })
 
 test('a job whose external queue does not report the outcome fails and is not retried', () => {

@@ -263,7 +263,7 @@ eachDatabase((under) => {
       'waiting',
       {},
       ['work'],
-      /^The job the-job has been waiting since .* for a worker with free capacity\.$/,
+      /^The job the-job has been waiting since .* for a worker with free capacity: one live worker handles its task and runs 0 jobs\.$/,
     ],
     ['blocked', 'blocked', {}, ['work'], /^The job the-job waits until the previous job finishes\.$/],
   ])('explains an unfinished job: %s [S12]', async (_, state, columns, tasks, expected) => {

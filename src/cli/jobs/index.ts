@@ -93,7 +93,8 @@ function showCommand(): AnyCommand {
   return onDatabase(command, async ({ jobs }, id, { json }) => {
     const job = (await jobs.get(id)) ?? missing('job', id)
     const attempts = await jobs.attempts(id)
-    printResult(json, { ...job, attempts }, pageOf(job) + attemptsText(attempts))
+    const explanation = await jobs.explain(id)
+    printResult(json, { ...job, explanation, attempts }, pageOf(job, explanation) + attemptsText(attempts))
   })
 }
 
@@ -139,11 +140,12 @@ const ATTEMPT_COLUMNS: readonly Column<Attempt>[] = [
   { title: 'ERROR', value: ({ error }) => firstLine(error), least: 12 },
 ]
 
-function pageOf(job: Job): string {
+function pageOf(job: Job, explanation: string | null): string {
   return factsText([
     ['Job', job.id],
     ['State', job.state],
     ['Reason', job.reason],
+    ['Explanation', explanation],
     ['Task', job.task],
     ['Args', json(job.args)],
     ['Schedule', job.scheduleId],

@@ -4,7 +4,7 @@ import { JOB_OPTION_NAMES, NAME_LIMIT } from '../../model/settings.ts'
 import { type AnyCommand, Command, examples } from '../commander.ts'
 import { QuietFailure, UsageError } from '../failure.ts'
 import { harmlessText, print, printJson, printResult, say } from '../output.ts'
-import { onDatabase } from '../session.ts'
+import { onDatabase, warnOfTask } from '../session.ts'
 import { givenSettings, withSettingFlags } from '../flags.ts'
 import { COMMAND_TASK, instantOption, jsonValue } from '../values.ts'
 
@@ -40,8 +40,7 @@ export function submitCommand(): AnyCommand {
       id,
       runAt: await instantOption('--run-at', runAt),
     })
-    const warning = await kalends.jobs.taskWarning(task)
-    if (warning !== null) say(warning)
+    await warnOfTask(kalends, task)
     await showSubmitted(kalends, job, flags)
   })
 }

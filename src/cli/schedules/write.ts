@@ -3,7 +3,7 @@ import { isNullable, NAME_LIMIT, OPTION_NAMES, settingOf, SETTINGS } from '../..
 import { type AnyCommand, Command, examples } from '../commander.ts'
 import { flagOf, UsageError } from '../failure.ts'
 import { say } from '../output.ts'
-import { onDatabase } from '../session.ts'
+import { onDatabase, warnOfTask } from '../session.ts'
 import { givenSettings, helpOf, withSettingFlags } from '../flags.ts'
 import { COMMAND_TASK, jsonValue } from '../values.ts'
 import { showSchedule } from './show.ts'
@@ -63,6 +63,7 @@ export function addCommand(): AnyCommand {
       enabled: paused !== true,
       firstRun: now === true ? 'now' : 'next',
     })
+    await warnOfTask(kalends, schedule.task)
     await showSchedule(kalends, schedule, json)
   })
 }
@@ -86,6 +87,7 @@ export function editCommand(): AnyCommand {
       say(
         `'${id}' is declared by the set '${schedule.declaredBy}': the next start of its code reverts the change. Change the code as well.`,
       )
+    if (changes.task !== undefined) await warnOfTask(kalends, schedule.task)
     await showSchedule(kalends, schedule, flags.json)
   })
 }

@@ -297,7 +297,7 @@ async function lockWithSchedule(
 
 const AGAIN = {
   state: "'waiting'",
-  reason: "CASE WHEN reason = 'run-now' THEN reason END",
+  reason: "'run-now'",
   attempt: '0',
   releases: '0',
   run_at: 'NULL',

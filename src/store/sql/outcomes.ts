@@ -29,6 +29,7 @@ export interface SettlingRow {
   started: string | null
   stop_requested: string | null
   no_retry: string | null
+  reason: string | null
   clock: string
 }
 
@@ -38,7 +39,17 @@ export interface Settling {
 }
 
 export function settlingColumns({ instant, now }: Dialect): string[] {
-  const names = ['task', 'state', 'queue', 'worker', 'attempt', 'claim', 'stop_requested', 'no_retry']
+  const names = [
+    'task',
+    'state',
+    'queue',
+    'worker',
+    'attempt',
+    'claim',
+    'stop_requested',
+    'no_retry',
+    'reason',
+  ]
   return [
     'id',
     'periodic_task_id AS schedule',

@@ -115,6 +115,7 @@ async function settleAll(
         attempt: row.attempt,
         stopRequested: row.stop_requested !== null,
         noRetry: row.no_retry,
+        isManual: row.reason === 'run-now',
         timer: schedules.rows.get(row.schedule ?? '')?.timer ?? null,
         yields: blocking.has(row.schedule ?? ''),
       })

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { api, ApiError, contentOf } from '../api/client.ts'
-import type { Schedule } from '../api/generated/api.ts'
+import type { Schedule, WrittenSchedule } from '../api/generated/api.ts'
 import { notify } from '../api/live.ts'
 import { useApi } from '../api/query.ts'
 import { Button } from '../parts/Button.tsx'
@@ -10,7 +10,7 @@ import { PageHead } from '../parts/layout.tsx'
 import { Empty, Loaded } from '../parts/placeholders.tsx'
 import { Select } from '../parts/Select.tsx'
 import { TimerField } from '../parts/TimerField.tsx'
-import { toast, toastError } from '../parts/toast.tsx'
+import { toast, toastError, toastWarning } from '../parts/toast.tsx'
 import { go, link } from '../router.ts'
 import { mayEdit, session } from '../session.ts'
 import { zone } from '../time/clock.ts'
@@ -84,8 +84,9 @@ async function save(entries: Entries, edited: Edited | null): Promise<void> {
           headers: { 'if-match': edited.etag },
           body,
         })
-  const { id } = await contentOf<Schedule>(call)
+  const { id, warning } = await contentOf<WrittenSchedule>(call)
   notify('schedules')
+  if (warning !== undefined) toastWarning(warning)
   toast(edited === null ? `Created ${id}` : `Saved ${id}`)
   go(link(['schedules', id]))
 }

@@ -1,6 +1,6 @@
 import { spanText } from '../../duration.ts'
 import { cancelJob, retryJob } from '../actions.tsx'
-import type { Attempts, Job } from '../api/generated/api.ts'
+import type { Attempts, Job, ShownJob } from '../api/generated/api.ts'
 import { useApi } from '../api/query.ts'
 import { Button } from '../parts/Button.tsx'
 import { Copy, Json } from '../parts/Json.tsx'
@@ -138,7 +138,7 @@ interface Step {
   readonly at: string | null
 }
 
-function JobTimeline({ job }: { readonly job: Job }) {
+function JobTimeline({ job }: { readonly job: ShownJob }) {
   const query = useApi('/api/v1/jobs/{id}/attempts', { path: { id: job.id } }, ['jobs'])
   return (
     <Loaded query={query} rows={3}>
@@ -164,18 +164,17 @@ function JobTimeline({ job }: { readonly job: Job }) {
   )
 }
 
-function steps(job: Job, attempts: readonly Attempt[]): Step[] {
+function steps(job: ShownJob, attempts: readonly Attempt[]): Step[] {
+  const { explanation } = job
   if (job.state === 'skipped')
     return [{ icon: 'skipped', title: `Skipped: ${outcome(job)}`, at: job.slot ?? job.submittedAt }]
   const steps: Step[] = [{ icon: 'plus', title: 'Submitted', at: job.submittedAt }]
   steps.push(...attempts.map(attemptStep))
   if (job.state === 'blocked')
-    steps.push({ icon: 'blocked', tone: 'now', title: 'Waiting until the earlier job finishes', at: null })
+    steps.push({ icon: 'blocked', tone: 'now', title: explanation ?? 'Blocked', at: null })
   if (job.state === 'waiting') {
-    const { attempt, runAt: at } = job
-    const title = at === null ? 'Waiting for a free worker' : 'Not before'
-    if (attempt > 0) steps.push({ icon: 'retrying', tone: 'now', title: `Attempt ${attempt + 1} is due`, at })
-    else steps.push({ icon: 'waiting', tone: 'now', title, at })
+    const icon = job.attempt > 0 ? 'retrying' : 'waiting'
+    steps.push({ icon, tone: 'now', title: explanation ?? 'Waiting', at: null })
   }
   if (job.stopRequestedAt !== null)
     steps.push({ icon: 'stop', title: 'Asked to stop', at: job.stopRequestedAt })

@@ -16,7 +16,7 @@ const MEANINGS: Readonly<Record<AnyState, string>> = {
   retired: 'No longer declared in code',
   running: 'A worker is running it',
   external: 'It is in an external queue, which will report the outcome',
-  waiting: 'Waiting for a free worker, or for its start time',
+  waiting: 'Waiting; its page says what for',
   blocked: 'Starts when the previous job has finished',
   success: 'Its handler succeeded',
   failed: 'Its last attempt failed',

@@ -20,6 +20,11 @@ export function toast(text: string): void {
   setTimeout(() => close(id), SHOWN_MS)
 }
 
+/** Stays until it is closed. */
+export function toastWarning(text: string): void {
+  add(text, true, undefined)
+}
+
 export function toastError(error: unknown): void {
   const job = error instanceof ApiError ? error.problem.jobId : undefined
   add(error instanceof Error ? error.message : String(error), true, job)

@@ -1227,6 +1227,104 @@ export interface components {
             /** @description Set if no worker is known to handle the task; suggests the known task with the most similar name */
             warning?: string;
         };
+        WrittenSchedule: {
+            id: string;
+            task: string;
+            enabled: boolean;
+            timer: string;
+            /** @description Any JSON */
+            args: unknown;
+            summary: string | null;
+            /** @enum {string} */
+            overlap: "skip" | "queue-one" | "replace" | "allow";
+            catchUp: number;
+            jitter: number;
+            starts: string | null;
+            ends: string | null;
+            maxRuns: number | null;
+            timeout: number | null;
+            retries: (number | "unlimited") | null;
+            retryDelay: number | null;
+            retryBackoff: ("exponential" | "fixed") | null;
+            yields: boolean;
+            /** @enum {string} */
+            onExhausted: "continue" | "stop";
+            /** @enum {string} */
+            afterDone: "keep" | "delete";
+            priority: number;
+            group: string;
+            submitter: string | null;
+            subject: string | null;
+            nextRunAt: string | null;
+            declaredBy: string | null;
+            /**
+             * Format: date-time
+             * @description RFC 3339, in UTC
+             */
+            createdAt: string;
+            markedBy: string | null;
+            lastSlot: string | null;
+            runCount: number;
+            errorCount: number;
+            failedAttempts: number;
+            lastRunAt: string | null;
+            lastFinishedAt: string | null;
+            lastJobId: string | null;
+            lastError: string | null;
+            pauseReason: string | null;
+            frozenUntil: string | null;
+            retryAt: string | null;
+            retry: number | null;
+            retryLimit: number | null;
+            /** @enum {string} */
+            status: "active" | "retrying" | "frozen" | "paused" | "done" | "dead" | "invalid" | "retired";
+            /** @description finish: active, but without a next run, because the time of the next run depends on when the current run ends */
+            waitingFor: "finish" | null;
+            /** @description Set if no worker is known to handle the task; suggests the known task with the most similar name */
+            warning?: string;
+        };
+        ShownJob: {
+            id: string;
+            scheduleId: string | null;
+            slot: string | null;
+            missed: number;
+            run: number | null;
+            task: string;
+            /** @description Any JSON */
+            args: unknown;
+            timeout: number | null;
+            retries: (number | "unlimited") | null;
+            retryDelay: number | null;
+            retryBackoff: ("exponential" | "fixed") | null;
+            priority: number;
+            group: string;
+            submitter: string | null;
+            subject: string | null;
+            /** @enum {string} */
+            state: "waiting" | "blocked" | "running" | "external" | "success" | "failed" | "cancelled" | "skipped";
+            reason: ("overlap" | "missed" | "frozen" | "max-runs" | "unsubmittable" | "exhausted" | "permanent" | "lost" | "yielded" | "unreported" | "replaced" | "paused" | "run-now" | "handed-over") | null;
+            /** @description The external queue that the job goes to, or null if Kalends runs the job */
+            queue: string | null;
+            worker: string | null;
+            attempt: number;
+            /**
+             * Format: date-time
+             * @description RFC 3339, in UTC
+             */
+            submittedAt: string;
+            runAt: string | null;
+            frozenUntil: string | null;
+            startedAt: string | null;
+            finishedAt: string | null;
+            /** @description Any JSON */
+            progress: unknown;
+            /** @description Any JSON */
+            result: unknown;
+            error: string | null;
+            stopRequestedAt: string | null;
+            /** @description Why the job waits, or where it runs; null if it is final */
+            explanation: string | null;
+        };
         ListedJob: {
             id: string;
             scheduleId: string | null;
@@ -1638,6 +1736,8 @@ export type ListedSchedule = components['schemas']['ListedSchedule'];
 export type SchedulePage = components['schemas']['SchedulePage'];
 export type Job = components['schemas']['Job'];
 export type SubmittedJob = components['schemas']['SubmittedJob'];
+export type WrittenSchedule = components['schemas']['WrittenSchedule'];
+export type ShownJob = components['schemas']['ShownJob'];
 export type ListedJob = components['schemas']['ListedJob'];
 export type JobPage = components['schemas']['JobPage'];
 export type History = components['schemas']['History'];
@@ -1773,7 +1873,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Schedule"];
+                    "application/json": components["schemas"]["WrittenSchedule"];
                 };
             };
             /** @description The new schedule */
@@ -1782,7 +1882,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Schedule"];
+                    "application/json": components["schemas"]["WrittenSchedule"];
                 };
             };
             /** @description The request cannot be parsed, or is not possible in the current state */
@@ -2079,7 +2179,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Schedule"];
+                    "application/json": components["schemas"]["WrittenSchedule"];
                 };
             };
             /** @description The new schedule */
@@ -2088,7 +2188,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Schedule"];
+                    "application/json": components["schemas"]["WrittenSchedule"];
                 };
             };
             /** @description The request cannot be parsed, or is not possible in the current state */
@@ -2298,7 +2398,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Schedule"];
+                    "application/json": components["schemas"]["WrittenSchedule"];
                 };
             };
             /** @description The request cannot be parsed, or is not possible in the current state */
@@ -2415,7 +2515,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Schedule"];
+                    "application/json": components["schemas"]["WrittenSchedule"];
                 };
             };
             /** @description Not possible in the current state of the schedule */
@@ -2528,7 +2628,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Schedule"];
+                    "application/json": components["schemas"]["WrittenSchedule"];
                 };
             };
             /** @description Not possible in the current state of the schedule */
@@ -2623,7 +2723,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Schedule"];
+                    "application/json": components["schemas"]["WrittenSchedule"];
                 };
             };
             /** @description Not possible in the current state of the schedule */
@@ -3309,7 +3409,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Job"];
+                    "application/json": components["schemas"]["ShownJob"];
                 };
             };
             /** @description The request cannot be parsed, or is not possible in the current state */

@@ -1,0 +1,127 @@
+/** Why a job waits: one reason, the same from `jobs.explain`, `schedules.explain` and the API. */
+import { expect, it } from 'vitest'
+import { type Kalends, task } from '../../src/index.ts'
+import { open as openTest } from '../../src/testing/index.ts'
+import { apiScene } from '../http/scene.ts'
+import { collectingLogger, ended, scene, until } from '../kalends/scene.ts'
+import { eachDatabase } from '../support/databases.ts'
+
+const mail = task('mail')
+
+eachDatabase((under) => {
+  it('names a task that no live worker handles, and the worker that last handled it', async () => {
+    const { call, kalends } = await apiScene(under)
+    await kalends.schedules.create({ id: 'news', task: mail, timer: 'yearly' })
+    const id = await kalends.schedules.runNow('news')
+    const reason = `The job ${id} waits because no live worker handles the task 'mail'.`
+    expect(await kalends.jobs.explain(id)).toBe(reason)
+    expect((await kalends.schedules.explain('news')).reasons).toContain(reason)
+    expect((await call(`GET /api/v1/jobs/${id}`)).body).toMatchObject({ explanation: reason })
+  })
+
+  it('names the worker that last handled the task', async () => {
+    const { open } = await scene(under)
+    const worker = await open({ worker: 'web-1' })
+    worker.handle(mail, () => undefined)
+    await worker.start()
+    const kalends = await open()
+    await ended(kalends, await kalends.jobs.submit(mail))
+    await worker.stop()
+    const id = await kalends.jobs.submit(mail)
+    expect(await kalends.jobs.explain(id)).toMatch(
+      /no live worker handles the task 'mail'; it was last handled by web-1/,
+    )
+    const done = await kalends.jobs.cancel(id)
+    expect(await kalends.jobs.explain(done.id)).toBeNull()
+  })
+
+  it('names a freeze, a start time, the job in front, and the capacity', async () => {
+    const { open } = await scene(under)
+    const kalends = await open({ worker: 'w' })
+    const explained = async (id: string) => (await kalends.jobs.explain(id)) ?? ''
+    const later = await kalends.jobs.submit(mail, {}, { runAt: new Date('2090-01-01') })
+    expect(await explained(later)).toContain('waits until 2090-01-01 00:00:00 UTC')
+    await kalends.schedules.create({ id: 'a', task: mail, timer: 'yearly', overlap: 'queue-one' })
+    const first = await kalends.schedules.runNow('a')
+    const { id: freeze } = await kalends.freeze({ task: 'mail', until: new Date('2080-01-01') })
+    expect(await explained(first)).toContain('is held by a freeze until 2080-01-01')
+    await kalends.thaw(freeze)
+    const busy = await open({ worker: 'busy' })
+    const slow = task('slow', { concurrency: 1 })
+    busy.handle(
+      slow,
+      ({ signal }) =>
+        new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
+    )
+    await busy.start({ concurrency: 1 })
+    const running = await busy.jobs.submit(slow)
+    await until(async () => ((await busy.jobs.get(running))?.state === 'running' ? true : null))
+    const next = await busy.jobs.submit(slow)
+    expect(await busy.jobs.explain(next)).toMatch(
+      /for a worker with free capacity: one live worker handles its task and runs 1 job; a worker runs at most 1 of its task at a time\.$/,
+    )
+  })
+
+  it('a schedule for a task that no worker handles gets a warning in the log and the response', async () => {
+    const { call, database, lines } = await apiScene(under)
+    await database.query(
+      `INSERT INTO worker (id, name, host, pid, tasks) VALUES ('w', 'w', 'h', 1, '["mail","report"]')`,
+    )
+    const warning = "No known worker handles the task 'mial'. Did you mean 'mail'?"
+    const body = { id: 'a', task: 'mial', timer: 'daily' }
+    expect(await call('POST /api/v1/schedules', { body })).toMatchObject({
+      status: 201,
+      body: { id: 'a', warning },
+    })
+    expect(await call('PUT /api/v1/schedules/b', { body: { ...body, id: 'b' } })).toMatchObject({
+      body: { warning },
+    })
+    expect(await call('PATCH /api/v1/schedules/b', { body: { task: 'reprot' } })).toMatchObject({
+      body: { warning: "No known worker handles the task 'reprot'. Did you mean 'report'?" },
+    })
+    const good = await call('PATCH /api/v1/schedules/b', { body: { task: 'mail' } })
+    expect(good.body).not.toHaveProperty('warning')
+    expect(lines.filter(({ level }) => level === 'warn').map(({ message }) => message)).toEqual([
+      warning,
+      "No known worker handles the task 'reprot'. Did you mean 'report'?",
+    ])
+  })
+
+  it('stop waits for the warning about a job that was just submitted', async () => {
+    const { open } = await scene(under)
+    const { logger, messages } = collectingLogger()
+    const kalends = await open({ logger })
+    await kalends.jobs.submit('nobody')
+    await kalends.stop()
+    expect(messages()).toContainEqual(
+      expect.stringContaining("warn: No known worker handles the task 'nobody'"),
+    )
+  })
+})
+
+it('a manual retry that fails is retried soon, and both errors are shown', async () => {
+  let error = 'first'
+  const poll = task('poll', { retries: 1 })
+  const setup = (kalends: Kalends) => {
+    kalends.handle(poll, () => {
+      throw new Error(error)
+    })
+    kalends.declare('set', [{ id: 'p', task: poll, timer: 'every 45min' }])
+  }
+  await using app = await openTest(setup, { logger: false })
+  const { jobs, schedules } = app.kalends
+  await app.advance('100min')
+  const [failed] = (await jobs.list({ state: 'failed' })).items
+  const id = failed?.id ?? ''
+  await schedules.pause('p', { jobs: 'cancel' })
+  error = 'second'
+  await jobs.retry(id)
+  expect(await jobs.explain(id)).toMatch(/before its manual retry, it failed: Error: first\.$/)
+  await app.drain()
+  expect(await jobs.get(id)).toMatchObject({ state: 'waiting', attempt: 1 })
+  const waitMs = ((await jobs.get(id))?.runAt?.getTime() ?? 0) - app.now().getTime()
+  expect(waitMs).toBe(60_000)
+  const text = /attempt 1 of 2 failed: Error: second; before its manual retry, it failed: Error: first\.$/
+  expect(await jobs.explain(id)).toMatch(text)
+  expect((await schedules.explain('p')).reasons).toContainEqual(expect.stringMatching(text))
+})
