@@ -19,7 +19,7 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-it('prints warnings and errors with their fields and the error, and nothing else', () => {
+it('prints warnings and errors with their fields and the error, and nothing else [E4]', () => {
   const logger = consoleLogger()
   logger.debug({}, 'one')
   logger.info({}, 'two')
@@ -80,7 +80,7 @@ it('is the default: a handler that throws is printed, without the secrets of its
   ])
 })
 
-it('is replaced by a logger, and switched off with false', async () => {
+it('is replaced by a logger, and switched off with false [E4]', async () => {
   vi.useRealTimers()
   const setup = (kalends: Kalends) => kalends.handle('greet', () => Promise.reject(new Error('no')))
   await using app = await openTest(setup, { logger: false })

@@ -394,7 +394,7 @@ async function complaints(call: Call, { kalends, ...rows }: Made): Promise<strin
 }
 
 /** An accepted value never makes a loop fail: all due work is done without an error. */
-test.each(CALLS)('%s names the argument that has a wrong shape', async (...call) => {
+test.each(CALLS)('%s names the argument that has a wrong shape [E5]', async (...call) => {
   const { app, ...scene } = await made()
   await using _ = app
   const errors: unknown[] = []
@@ -404,24 +404,27 @@ test.each(CALLS)('%s names the argument that has a wrong shape', async (...call)
   expect(errors).toEqual([])
 })
 
-test.each(BEFORE_START)('%s names the argument that has a wrong shape, before the start', async (...call) => {
-  const now = new Date('2026-01-01')
-  await using kalends = await Kalends.open('sqlite::memory:', {
-    clock: () => now,
-    retention: false,
-    logger: false,
-  })
-  const errors: unknown[] = []
-  kalends.on('error', (event) => void errors.push(event))
-  expect(await complaints(call, { kalends, scheduleId: '', jobId: '' })).toEqual([])
-  await kalends.jobs.submitMany([{ task: mail }, { task: task('other') }, { task: task('x') }])
-  const started = await kalends.startByHand().catch((error: unknown) => error)
-  if (typeof started === 'function') for (let round = 0; round < 5; round += 1) await started()
-  else expect(started).toBeInstanceOf(DeclarationError)
-  expect(errors).toEqual([])
-})
+test.each(BEFORE_START)(
+  '%s names the argument that has a wrong shape, before the start [E5]',
+  async (...call) => {
+    const now = new Date('2026-01-01')
+    await using kalends = await Kalends.open('sqlite::memory:', {
+      clock: () => now,
+      retention: false,
+      logger: false,
+    })
+    const errors: unknown[] = []
+    kalends.on('error', (event) => void errors.push(event))
+    expect(await complaints(call, { kalends, scheduleId: '', jobId: '' })).toEqual([])
+    await kalends.jobs.submitMany([{ task: mail }, { task: task('other') }, { task: task('x') }])
+    const started = await kalends.startByHand().catch((error: unknown) => error)
+    if (typeof started === 'function') for (let round = 0; round < 5; round += 1) await started()
+    else expect(started).toBeInstanceOf(DeclarationError)
+    expect(errors).toEqual([])
+  },
+)
 
-test.each(OPENS)('%s names the argument that has a wrong shape', async (...call) => {
+test.each(OPENS)('%s names the argument that has a wrong shape [E5]', async (...call) => {
   const { app, ...scene } = await made()
   await using _ = app
   expect(await complaints(call, scene)).toEqual([])

@@ -102,6 +102,9 @@ export function isUnavailable(error: unknown): boolean {
 
 /** What to do about an error whose message does not say so; null for all other errors. */
 export function advice(error: unknown): string | null {
+  const code = error instanceof Error && 'code' in error ? error.code : null
+  if (code === 'ECONNREFUSED') return 'start the server, or correct the host and port of the URL'
+  if (code === 'ENOTFOUND') return 'correct the host of the URL'
   switch (errorNumber(error)) {
     case 1040:
       return 'raise max_connections on the server, or set a smaller `connections` in Kalends.open'
