@@ -42,7 +42,7 @@ describe('help and usage', () => {
     [['start', 'missing.js'], /the module 'missing\.js' does not exist \(looked for \//],
     [['start', '.'], /'\.' is a folder/],
     [['migrate', '--database', 'postgres://localhost/app'], /option '--database': .*postgres/],
-    [['migrate', '--table-prefix', 'a b'], /option '--table-prefix': .*'a b'/],
+    [['migrate', '--table-prefix', 'a b'], /option '--table-prefix': .*"a b"/],
   ])('kalends %j is a usage error: one clear message and exit code 2', async (args, message) => {
     const { code, stdout, stderr } = await runHere(args, { cwd: await temporaryFolder() })
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })

@@ -126,7 +126,11 @@ eachDatabase(({ fresh }) => {
       '--max-runs',
       '3',
     )
-    expect(made).toMatchObject({ code: 0, stderr: '' })
+    expect(made).toMatchObject({
+      code: 0,
+      stderr:
+        "No known worker handles the task 'report'. Its jobs wait until a worker has a handler for it\n",
+    })
     expect(made.stdout).toMatch(/ Schedule: report\n[^]* Timer: Mon\.\.Fri 09:00 Europe\/Berlin\n/)
     await cli('schedules', 'add', 'once', '--task', 'report', '--timer', '2199-01-01', '--paused')
     await database.query(
