@@ -118,7 +118,7 @@ export const scheduleOperations: readonly Operation[] = [
       })
       if (result !== 'unchanged') call.writes.schedule(params.id, before, schedule)
       const answer = edits.scheduleAnswer(schedule, call, { status: result === 'created' ? 201 : 200 })
-      return edits.withWarning(answer, schedule.task, call)
+      return edits.withWarning(answer, result === 'unchanged' ? undefined : schedule.task, call)
     },
   }),
   operation('changeSchedule', 'PATCH', ONE, 'admin', {
