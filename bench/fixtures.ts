@@ -27,7 +27,7 @@ export async function insertSchedules(
 ): Promise<void> {
   for (let from = 0; from < count; from += CHUNK) {
     await database.query(
-      `INSERT INTO periodic_task (id, task, timer, overlap, nextrun, planned_from) SELECT CONCAT('${prefix}', 10000000 + ${from} + n), '${task}', '${timer}', 'allow', nextrun, CONCAT('1|${timer}|0||||', nextrun, '|by hand') FROM (SELECT n, ${spread ? laterBy(at, from) : `'${text(at)}'`} AS nextrun FROM ${numbers(Math.min(CHUNK, count - from))}) AS planned`,
+      `INSERT INTO periodic_task (id, uid, task, timer, overlap, nextrun, planned_from) SELECT CONCAT('${prefix}', 10000000 + ${from} + n), CONCAT('${prefix}', 10000000 + ${from} + n), '${task}', '${timer}', 'allow', nextrun, CONCAT('1|${timer}|0||||', nextrun, '|by hand') FROM (SELECT n, ${spread ? laterBy(at, from) : `'${text(at)}'`} AS nextrun FROM ${numbers(Math.min(CHUNK, count - from))}) AS planned`,
     )
   }
   const [row] = await database.query(
@@ -65,14 +65,15 @@ export async function insertJobs(
   { count, state, task = 'noop', group = "''", from = 0 }: JobRows,
 ): Promise<void> {
   const past = state === 'success'
-  const columns = past ? ', periodic_task_id, slot, worker, attempt, started, finished' : ''
+  const columns = past
+    ? ', periodic_task_id, periodic_task_uid, slot, worker, attempt, started, finished'
+    : ''
   for (let done = 0; done < count; done += CHUNK) {
     const number = `(${from + done} + n)`
     // The jobs belong to a thousand schedules with a past slot every minute.
     const slot = `TIMESTAMPADD(MINUTE, ${number} DIV 1000, '2000-01-01 00:00:00')`
-    const values = past
-      ? `, CONCAT('s', 10000000 + MOD(${number}, 1000)), ${slot}, 'w/1', 1, ${slot}, ${slot}`
-      : ''
+    const schedule = `CONCAT('s', 10000000 + MOD(${number}, 1000))`
+    const values = past ? `, ${schedule}, ${schedule}, ${slot}, 'w/1', 1, ${slot}, ${slot}` : ''
     // Ids sort by time, like those of real jobs.
     await database.query(
       `INSERT INTO job (id, task, group_, state${columns}) SELECT CONCAT('00000000-${past ? '0' : '1'}000-7000-8000-', LPAD(${number}, 12, '0')), '${task}', ${group}, '${state}'${values} FROM ${numbers(Math.min(CHUNK, count - done))}`,

@@ -23,7 +23,7 @@
  * 2. **Submit**, in one transaction: lock the marked rows again, plan each in its current state (a pure function of the
  *    row, its open jobs and the clock), insert a row of `job` for each slot that runs and one row for each series of
  *    skipped slots, advance `nextrun`, and end the marks. A crash leaves either all of this or nothing, and a unique
- *    key on schedule and slot prevents a second job for a slot.
+ *    key on the schedule's row and the slot prevents a second job for a slot.
  * 3. **Claim.** Workers claim jobs of the tasks that they handle, in batches. Groups take turns. Each claim of a job
  *    gets a higher number than the one before.
  * 4. **Run.** The handler's signal is aborted on timeout, on cancellation, when the lease is lost, and at the end of

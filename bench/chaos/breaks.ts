@@ -101,7 +101,7 @@ export const BREAKS: readonly Break[] = [
     ],
     sql: [
       // Statements refer to the primary key, so the table keeps one, but it no longer makes ids unique.
-      'ALTER TABLE job DROP INDEX job_occurrence, DROP INDEX job_open, DROP PRIMARY KEY, ADD COLUMN copy BIGINT NOT NULL AUTO_INCREMENT, ADD PRIMARY KEY (id, copy), ADD KEY job_copy (copy), ADD INDEX job_occurrence (periodic_task_id, slot), ADD INDEX job_open (open_key, open_turn)',
+      'ALTER TABLE job DROP INDEX job_occurrence, DROP INDEX job_open, DROP PRIMARY KEY, ADD COLUMN copy BIGINT NOT NULL AUTO_INCREMENT, ADD PRIMARY KEY (id, copy), ADD KEY job_copy (copy), ADD INDEX job_occurrence (periodic_task_uid, slot), ADD INDEX job_open (open_key, open_turn)',
     ],
     faults: [],
     rules: ['doubled'],

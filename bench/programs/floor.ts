@@ -24,8 +24,8 @@ await program(params, async ({ url, batch, rounds }, line) => {
       const some = ids.slice(from, from + batch)
       await connection.beginTransaction()
       await connection.query(
-        'INSERT INTO job (id, periodic_task_id, slot, run, task, group_, args, priority, exclusive, submitted) VALUES ?',
-        [some.map((id) => [randomUUID(), id, slot, 1, 'noop', '', '{}', 0, 0, slot])],
+        'INSERT INTO job (id, periodic_task_id, periodic_task_uid, slot, run, task, group_, args, priority, exclusive, submitted) VALUES ?',
+        [some.map((id) => [randomUUID(), id, id, slot, 1, 'noop', '', '{}', 0, 0, slot])],
       )
       await connection.query(
         'UPDATE periodic_task SET nextrun = ?, last_slot = ?, planned_from = ? WHERE id IN (?)',

@@ -52,12 +52,13 @@ CREATE TABLE `{prefix}job` (
 	`result` longtext CHARACTER SET utf8mb4 COLLATE {exact},
 	`error` longtext CHARACTER SET utf8mb4 COLLATE {exact},
 	`stop_requested` datetime(3),
+	`periodic_task_uid` varchar(254) CHARACTER SET ascii COLLATE ascii_bin,
 	`exclusive` tinyint NOT NULL DEFAULT 1,
 	`claim` int NOT NULL DEFAULT 0,
 	`no_retry` varchar(1100) CHARACTER SET utf8mb4 COLLATE {exact},
 	`releases` int NOT NULL DEFAULT 0,
-	`open_key` varchar(254) CHARACTER SET utf8mb4 COLLATE {exact} GENERATED ALWAYS AS (case when `state` in ('waiting', 'blocked', 'running', 'external') then `periodic_task_id` end) STORED,
-	`open_turn` varchar(254) CHARACTER SET ascii COLLATE ascii_bin GENERATED ALWAYS AS (case when `periodic_task_id` is null or not (`state` in ('waiting', 'blocked', 'running', 'external')) then null when `exclusive` = 1 and `state` <> 'blocked' then '' else `id` end) STORED,
+	`open_key` varchar(254) CHARACTER SET ascii COLLATE ascii_bin GENERATED ALWAYS AS (case when `state` in ('waiting', 'blocked', 'running', 'external') then `periodic_task_uid` end) STORED,
+	`open_turn` varchar(254) CHARACTER SET ascii COLLATE ascii_bin GENERATED ALWAYS AS (case when `periodic_task_uid` is null or not (`state` in ('waiting', 'blocked', 'running', 'external')) then null when `exclusive` = 1 and `state` <> 'blocked' then '' else `id` end) STORED,
 	`open_group` varchar(254) CHARACTER SET utf8mb4 COLLATE {exact} GENERATED ALWAYS AS (case when `state` in ('waiting', 'blocked', 'running', 'external') then nullif(`group_`, '') end) STORED,
 	`open_submitter` varchar(254) CHARACTER SET utf8mb4 COLLATE {exact} GENERATED ALWAYS AS (case when `state` in ('waiting', 'blocked', 'running', 'external') then `submitter` end) STORED,
 	`ready` tinyint GENERATED ALWAYS AS (case when `state` = 'waiting' and `run_at` is null and `frozen_until` is null then 1 else 0 end) STORED,
@@ -66,7 +67,7 @@ CREATE TABLE `{prefix}job` (
 	`due_at` datetime(3) GENERATED ALWAYS AS (case when `state` = 'waiting' then greatest(coalesce(`run_at`, `frozen_until`), coalesce(`frozen_until`, `run_at`)) end) STORED,
 	`held_by` varchar(255) CHARACTER SET utf8mb4 COLLATE {exact} GENERATED ALWAYS AS (case `state` when 'external' then concat(' ', coalesce(`started`, `submitted`) + interval (case when coalesce(`reason`, '') = 'handed-over' then 0 else coalesce(`timeout`, 86400000) end * 1000) microsecond) when 'waiting' then case when `frozen_until` is not null then '' end end) STORED,
 	CONSTRAINT `{prefix}job_id` PRIMARY KEY(`id`),
-	CONSTRAINT `{prefix}job_occurrence` UNIQUE(`periodic_task_id`,`slot`),
+	CONSTRAINT `{prefix}job_occurrence` UNIQUE(`periodic_task_uid`,`slot`),
 	CONSTRAINT `{prefix}job_open` UNIQUE(`open_key`,`open_turn`),
 	CONSTRAINT `{prefix}job_json` CHECK(json_valid(`args`)),
 	CONSTRAINT `{prefix}job_id` CHECK(`id` not like '% ' and `id` <> ''),
@@ -83,6 +84,7 @@ CREATE TABLE `{prefix}job` (
 	CONSTRAINT `{prefix}job_run_at_date` CHECK(month(`run_at`) > 0 and day(`run_at`) between 1 and day(last_day(`run_at`))),
 	CONSTRAINT `{prefix}job_finished_date` CHECK(month(`finished`) > 0 and day(`finished`) between 1 and day(last_day(`finished`))),
 	CONSTRAINT `{prefix}job_stop_requested_date` CHECK(month(`stop_requested`) > 0 and day(`stop_requested`) between 1 and day(last_day(`stop_requested`))),
+	CONSTRAINT `{prefix}job_periodic_task_uid` CHECK(`periodic_task_uid` not like '% ' and `periodic_task_uid` <> ''),
 	CONSTRAINT `{prefix}job_exclusive` CHECK(`exclusive` between 0 and 1),
 	CONSTRAINT `{prefix}job_claim` CHECK(`claim` between 0 and 2147483647),
 	CONSTRAINT `{prefix}job_releases` CHECK(`releases` between 0 and 2147483647)
@@ -140,6 +142,7 @@ CREATE TABLE `{prefix}periodic_task` (
 	`retry_at` datetime(3),
 	`retry` int,
 	`retry_limit` int,
+	`uid` varchar(254) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT (lower(concat(left(lpad(hex(timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000), 12, _utf8mb4'0' collate {exact}), 8), '-', right(hex(timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000), 4), '-7', lpad(hex(floor(rand() * 4096)), 3, _utf8mb4'0' collate {exact}), '-8', lpad(hex(floor(rand() * 4096)), 3, _utf8mb4'0' collate {exact}), '-', left(uuid(), 8), right(uuid(), 4)))),
 	`idle` varchar(16) CHARACTER SET utf8mb4 COLLATE {exact},
 	`marked` datetime(3),
 	`mark_ends` datetime(3),
@@ -148,6 +151,7 @@ CREATE TABLE `{prefix}periodic_task` (
 	`definition` varchar(720) CHARACTER SET utf8mb4 COLLATE {exact} GENERATED ALWAYS AS (concat(`enabled`, '|', `timer`, '|', `jitter`, '|', coalesce(`starts`, ''), '|', coalesce(`ends`, ''), '|', coalesce(`max_runs`, ''))) STORED,
 	`wake_at` datetime(3) GENERATED ALWAYS AS (case when `worker` is not null then coalesce(`mark_ends`, timestamp'1970-01-01 00:00:00.000') when coalesce(`planned_from`, '') not in (concat(concat(`enabled`, '|', `timer`, '|', `jitter`, '|', coalesce(`starts`, ''), '|', coalesce(`ends`, ''), '|', coalesce(`max_runs`, '')), '|', coalesce(`nextrun`, '')), concat(concat(`enabled`, '|', `timer`, '|', `jitter`, '|', coalesce(`starts`, ''), '|', coalesce(`ends`, ''), '|', coalesce(`max_runs`, '')), '|', coalesce(`nextrun`, ''), '|by hand')) then timestamp'1970-01-01 00:00:00.000' when `enabled` = 0 or `idle` is not null then null else greatest(coalesce(`nextrun`, timestamp'1970-01-01 00:00:00.000'), coalesce(`frozen_until`, timestamp'1970-01-01 00:00:00.000')) end) STORED,
 	CONSTRAINT `{prefix}periodic_task_id` PRIMARY KEY(`id`),
+	CONSTRAINT `{prefix}periodic_task_identity` UNIQUE(`uid`),
 	CONSTRAINT `{prefix}periodic_task_json` CHECK(json_valid(`args`)),
 	CONSTRAINT `{prefix}periodic_task_enabled` CHECK(`enabled` between 0 and 1),
 	CONSTRAINT `{prefix}periodic_task_overlap` CHECK(`overlap` in ('skip', 'queue-one', 'replace', 'allow')),
@@ -172,6 +176,7 @@ CREATE TABLE `{prefix}periodic_task` (
 	CONSTRAINT `{prefix}periodic_task_last_job` CHECK(`last_job` not like '% '),
 	CONSTRAINT `{prefix}periodic_task_retry` CHECK(`retry` between 0 and 2147483647),
 	CONSTRAINT `{prefix}periodic_task_retry_limit` CHECK(`retry_limit` between 0 and 2147483647),
+	CONSTRAINT `{prefix}periodic_task_uid` CHECK(`uid` not like '% ' and `uid` <> ''),
 	CONSTRAINT `{prefix}periodic_task_idle` CHECK(`idle` in ('awaiting-finish', 'done', 'dead', 'invalid', 'retired'))
 );
 --> statement-breakpoint
@@ -211,6 +216,7 @@ CREATE INDEX `{prefix}job_claim` ON `{prefix}job` (`ready`,`group_`,`claim_task`
 CREATE INDEX `{prefix}job_due` ON `{prefix}job` (`due_at`);--> statement-breakpoint
 CREATE INDEX `{prefix}job_held` ON `{prefix}job` (`held_by`);--> statement-breakpoint
 CREATE INDEX `{prefix}job_state` ON `{prefix}job` (`state`,`finished`);--> statement-breakpoint
+CREATE INDEX `{prefix}job_schedule` ON `{prefix}job` (`periodic_task_id`);--> statement-breakpoint
 CREATE INDEX `{prefix}job_task` ON `{prefix}job` (`task`);--> statement-breakpoint
 CREATE INDEX `{prefix}job_group` ON `{prefix}job` (`group_`);--> statement-breakpoint
 CREATE INDEX `{prefix}job_submitter` ON `{prefix}job` (`submitter`);--> statement-breakpoint

@@ -56,12 +56,13 @@ CREATE TABLE `{prefix}job` (
 	`result` text,
 	`error` text,
 	`stop_requested` text,
+	`periodic_task_uid` text,
 	`exclusive` integer DEFAULT 1 NOT NULL,
 	`claim` integer DEFAULT 0 NOT NULL,
 	`no_retry` text,
 	`releases` integer DEFAULT 0 NOT NULL,
-	`open_key` text GENERATED ALWAYS AS (case when `state` in ('waiting', 'blocked', 'running', 'external') then `periodic_task_id` end) VIRTUAL,
-	`open_turn` text GENERATED ALWAYS AS (case when `periodic_task_id` is null or not (`state` in ('waiting', 'blocked', 'running', 'external')) then null when `exclusive` = 1 and `state` <> 'blocked' then '' else `id` end) VIRTUAL,
+	`open_key` text GENERATED ALWAYS AS (case when `state` in ('waiting', 'blocked', 'running', 'external') then `periodic_task_uid` end) VIRTUAL,
+	`open_turn` text GENERATED ALWAYS AS (case when `periodic_task_uid` is null or not (`state` in ('waiting', 'blocked', 'running', 'external')) then null when `exclusive` = 1 and `state` <> 'blocked' then '' else `id` end) VIRTUAL,
 	`open_group` text GENERATED ALWAYS AS (case when `state` in ('waiting', 'blocked', 'running', 'external') then nullif(`group_`, '') end) VIRTUAL,
 	`open_submitter` text GENERATED ALWAYS AS (case when `state` in ('waiting', 'blocked', 'running', 'external') then `submitter` end) VIRTUAL,
 	`ready` integer GENERATED ALWAYS AS (case when `state` = 'waiting' and `run_at` is null and `frozen_until` is null and typeof(`id`) = 'text' then 1 else 0 end) VIRTUAL,
@@ -92,18 +93,20 @@ CREATE TABLE `{prefix}job` (
 	CONSTRAINT "{prefix}job_run_at: write UTC as YYYY-MM-DD HH:MM:SS" CHECK(`run_at` is null or `run_at` between '0001' and ':' and (`run_at` is strftime('%Y-%m-%d %H:%M:%f', `run_at`, '+0 days') or replace(substr(`run_at`, 1, 19), 'T', ' ') is strftime('%Y-%m-%d %H:%M:%S', substr(`run_at`, 1, 19), '+0 days') and strftime('%s', `run_at`) is not null and substr(`run_at`, 20) not glob '*[^-+.:Z0-9]*' and `run_at` not glob '*.[0-9][0-9][0-9][0-9]*' and instr(`run_at`, char(0)) = 0)),
 	CONSTRAINT "{prefix}job_finished: write UTC as YYYY-MM-DD HH:MM:SS" CHECK(`finished` is null or `finished` between '0001' and ':' and (`finished` is strftime('%Y-%m-%d %H:%M:%f', `finished`, '+0 days') or replace(substr(`finished`, 1, 19), 'T', ' ') is strftime('%Y-%m-%d %H:%M:%S', substr(`finished`, 1, 19), '+0 days') and strftime('%s', `finished`) is not null and substr(`finished`, 20) not glob '*[^-+.:Z0-9]*' and `finished` not glob '*.[0-9][0-9][0-9][0-9]*' and substr(`finished`, 11) not glob '*[-+TZ]*' and instr(`finished`, char(0)) = 0)),
 	CONSTRAINT "{prefix}job_stop_requested: write UTC as YYYY-MM-DD HH:MM:SS" CHECK(`stop_requested` is null or `stop_requested` between '0001' and ':' and (`stop_requested` is strftime('%Y-%m-%d %H:%M:%f', `stop_requested`, '+0 days') or replace(substr(`stop_requested`, 1, 19), 'T', ' ') is strftime('%Y-%m-%d %H:%M:%S', substr(`stop_requested`, 1, 19), '+0 days') and strftime('%s', `stop_requested`) is not null and substr(`stop_requested`, 20) not glob '*[^-+.:Z0-9]*' and `stop_requested` not glob '*.[0-9][0-9][0-9][0-9]*' and instr(`stop_requested`, char(0)) = 0)),
+	CONSTRAINT "{prefix}job_periodic_task_uid" CHECK(typeof(`periodic_task_uid`) in ('text', 'null') and instr(`periodic_task_uid`, char(0)) = 0 and length(`periodic_task_uid`) <= 254 and length(cast(`periodic_task_uid` as blob)) = length(`periodic_task_uid`) and `periodic_task_uid` not like '% ' and `periodic_task_uid` <> ''),
 	CONSTRAINT "{prefix}job_exclusive" CHECK(typeof(`exclusive`) in ('integer', 'null') and `exclusive` between 0 and 1),
 	CONSTRAINT "{prefix}job_claim" CHECK(typeof(`claim`) in ('integer', 'null') and `claim` between 0 and 2147483647),
 	CONSTRAINT "{prefix}job_no_retry" CHECK(typeof(`no_retry`) in ('text', 'null') and instr(`no_retry`, char(0)) = 0 and length(`no_retry`) <= 1100),
 	CONSTRAINT "{prefix}job_releases" CHECK(typeof(`releases`) in ('integer', 'null') and `releases` between 0 and 2147483647)
 );
 --> statement-breakpoint
-CREATE UNIQUE INDEX `{prefix}job_occurrence` ON `{prefix}job` (`periodic_task_id`,`slot`);--> statement-breakpoint
+CREATE UNIQUE INDEX `{prefix}job_occurrence` ON `{prefix}job` (`periodic_task_uid`,`slot`);--> statement-breakpoint
 CREATE UNIQUE INDEX `{prefix}job_open` ON `{prefix}job` (`open_key`,`open_turn`) WHERE open_key is not null;--> statement-breakpoint
 CREATE INDEX `{prefix}job_claim` ON `{prefix}job` (`ready`,`group_`,`claim_task`,`claim_rank`,`id`) WHERE ready = 1;--> statement-breakpoint
 CREATE INDEX `{prefix}job_due` ON `{prefix}job` (`due_at`);--> statement-breakpoint
 CREATE INDEX `{prefix}job_held` ON `{prefix}job` (`held_by`) WHERE held_by is not null;--> statement-breakpoint
 CREATE INDEX `{prefix}job_state` ON `{prefix}job` (`state`,`finished`,`id`);--> statement-breakpoint
+CREATE INDEX `{prefix}job_schedule` ON `{prefix}job` (`periodic_task_id`,`id`) WHERE periodic_task_id is not null;--> statement-breakpoint
 CREATE INDEX `{prefix}job_task` ON `{prefix}job` (`task`,`id`);--> statement-breakpoint
 CREATE INDEX `{prefix}job_group` ON `{prefix}job` (`group_`,`id`);--> statement-breakpoint
 CREATE INDEX `{prefix}job_submitter` ON `{prefix}job` (`submitter`,`id`);--> statement-breakpoint
@@ -161,6 +164,7 @@ CREATE TABLE `{prefix}periodic_task` (
 	`retry_at` text,
 	`retry` integer,
 	`retry_limit` integer,
+	`uid` text DEFAULT (lower(printf('%08x-%04x-7', cast((julianday('now') - 2440587.5) * 86400000 as integer) >> 16, cast((julianday('now') - 2440587.5) * 86400000 as integer) & 65535) || substr(hex(randomblob(2)), 1, 3) || '-8' || substr(hex(randomblob(2)), 1, 3) || '-' || hex(randomblob(6)))) NOT NULL,
 	`idle` text,
 	`marked` text,
 	`mark_ends` text,
@@ -203,11 +207,13 @@ CREATE TABLE `{prefix}periodic_task` (
 	CONSTRAINT "{prefix}periodic_task_pause_reason" CHECK(typeof(`pause_reason`) in ('text', 'null') and instr(`pause_reason`, char(0)) = 0 and length(`pause_reason`) <= 1000),
 	CONSTRAINT "{prefix}periodic_task_retry" CHECK(typeof(`retry`) in ('integer', 'null') and `retry` between 0 and 2147483647),
 	CONSTRAINT "{prefix}periodic_task_retry_limit" CHECK(typeof(`retry_limit`) in ('integer', 'null') and `retry_limit` between 0 and 2147483647),
+	CONSTRAINT "{prefix}periodic_task_uid" CHECK(typeof(`uid`) in ('text', 'null') and instr(`uid`, char(0)) = 0 and length(`uid`) <= 254 and length(cast(`uid` as blob)) = length(`uid`) and `uid` not like '% ' and `uid` <> ''),
 	CONSTRAINT "{prefix}periodic_task_idle" CHECK(`idle` in ('awaiting-finish', 'done', 'dead', 'invalid', 'retired')),
 	CONSTRAINT "{prefix}periodic_task_planned_from" CHECK(typeof(`planned_from`) in ('text', 'null') and instr(`planned_from`, char(0)) = 0 and length(`planned_from`) <= 800)
 );
 --> statement-breakpoint
 CREATE INDEX `{prefix}periodic_task_wake_at` ON `{prefix}periodic_task` (`wake_at`,`id`);--> statement-breakpoint
+CREATE UNIQUE INDEX `{prefix}periodic_task_identity` ON `{prefix}periodic_task` (`uid`);--> statement-breakpoint
 CREATE INDEX `{prefix}periodic_task_declared_by` ON `{prefix}periodic_task` (`declared_by`);--> statement-breakpoint
 CREATE INDEX `{prefix}periodic_task_idle` ON `{prefix}periodic_task` (`idle`);--> statement-breakpoint
 CREATE INDEX `{prefix}periodic_task_status` ON `{prefix}periodic_task` (`status`,`id`);--> statement-breakpoint

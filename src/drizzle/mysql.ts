@@ -121,12 +121,14 @@ interface MysqlBuilder extends BuilderType {
 const TYPES = {
   text,
   'job id': jobId,
+  uid: jobId,
   'long text': longText,
   json,
   flag,
   instant,
   whole: (column: string, most: number) => (most > INT ? long(column) : int(column)),
   now,
+  uuid: uuidv7,
 }
 function columns<Definitions extends Columns>(definitions: Definitions): Builders<MysqlBuilder, Definitions> {
   return builders(definitions, TYPES)
@@ -173,6 +175,8 @@ export function tables({ prefix = '', schema }: MysqlTablesOptions = {}) {
       },
       (made) => [
         index(name('periodic_task_wake_at')).on(made.wakeAt),
+        // No two rows have the same identity, so that no job belongs to both.
+        uniqueIndex(name('periodic_task_identity')).on(made.uid),
         index(name('periodic_task_declared_by')).on(made.declaredBy),
         index(name('periodic_task_idle')).on(made.idle),
         // For lists paged in key order; InnoDB appends the primary key to every index.
@@ -188,7 +192,7 @@ export function tables({ prefix = '', schema }: MysqlTablesOptions = {}) {
       {
         id: jobId('id').primaryKey().default(uuidv7),
         ...columns(COLUMNS.job),
-        openKey: text('open_key', NAME_LIMIT).generatedAlwaysAs(sql.raw(OPEN_KEY), STORED),
+        openKey: jobId('open_key').generatedAlwaysAs(sql.raw(OPEN_KEY), STORED),
         openTurn: jobId('open_turn').generatedAlwaysAs(sql.raw(OPEN_TURN), STORED),
         openGroup: text('open_group', NAME_LIMIT).generatedAlwaysAs(
           sql.raw(ifOpen("nullif(`group_`, '')")),
@@ -209,7 +213,7 @@ export function tables({ prefix = '', schema }: MysqlTablesOptions = {}) {
         heldBy: text('held_by', 255).generatedAlwaysAs(sql.raw(HELD_BY), STORED),
       },
       (made) => [
-        uniqueIndex(name('job_occurrence')).on(made.scheduleId, made.slot),
+        uniqueIndex(name('job_occurrence')).on(made.scheduleUid, made.slot),
         // Allows each schedule at most one open job that is not blocked, unless overlap is `allow`; also finds the open
         // jobs of a schedule.
         uniqueIndex(name('job_open')).on(made.openKey, made.openTurn),
@@ -221,6 +225,7 @@ export function tables({ prefix = '', schema }: MysqlTablesOptions = {}) {
         // For lists: open jobs in key order, final jobs in the order in which they ended.
         index(name('job_state')).on(made.state, made.finishedAt),
         // For lists with the newest jobs first, which are read in reverse key order.
+        index(name('job_schedule')).on(made.scheduleId),
         index(name('job_task')).on(made.task),
         index(name('job_group')).on(made.group),
         index(name('job_submitter')).on(made.submitter),

@@ -43,8 +43,8 @@ export const STATUS =
 const IS_OPEN = `\`state\` in (${OPEN_STATES.map((state) => `'${state}'`).join(', ')})`
 
 /** The pair (`open_key`, `open_turn`) is unique, so runs of a schedule exclude each other unless they may overlap. */
-export const OPEN_KEY = ifOpen('`periodic_task_id`')
-export const OPEN_TURN = `case when \`periodic_task_id\` is null or not (${IS_OPEN}) then null when \`exclusive\` = 1 and \`state\` <> 'blocked' then '' else \`id\` end`
+export const OPEN_KEY = ifOpen('`periodic_task_uid`')
+export const OPEN_TURN = `case when \`periodic_task_uid\` is null or not (${IS_OPEN}) then null when \`exclusive\` = 1 and \`state\` <> 'blocked' then '' else \`id\` end`
 
 /** SQL for a value that becomes null when the job is final. */
 export function ifOpen(value: string): string {
@@ -103,12 +103,14 @@ interface Builder {
   notNull(): Builder
   default(value: SQL): Builder
 }
-type WithoutLimit = 'job id' | 'long text' | 'json' | 'flag' | 'instant'
+type WithoutLimit = 'job id' | 'uid' | 'long text' | 'json' | 'flag' | 'instant'
 export interface Types extends Readonly<Record<WithoutLimit, (column: string) => Builder>> {
   readonly text: (column: string, most: number) => Builder
   readonly whole: (column: string, most: number) => Builder
   /** The time at which the row is inserted. */
   readonly now: SQL
+  /** A new UUID. */
+  readonly uuid: SQL
 }
 
 /** Maximum number of characters in a column of the kind `choice` or `word`. */
@@ -146,8 +148,9 @@ function typed(definition: Column, types: Types): Builder {
   }
 }
 
-function defaultOf({ kind }: Column, value: string | number | boolean, { now }: Types): SQL {
+function defaultOf({ kind }: Column, value: string | number | boolean, { now, uuid }: Types): SQL {
   if (kind === 'instant') return now
+  if (kind === 'uid') return uuid
   // MySQL accepts a default for a long text column only as an expression.
   if (kind === 'json') return sql.raw(`('${value}')`)
   return sql.raw(typeof value === 'string' ? `'${value}'` : String(Number(value)))
@@ -198,6 +201,8 @@ function checkOf(column: Column, of: ChecksOfKinds): Check | null {
       return of.text(column.most)
     case 'job id':
       return of['job id']
+    case 'uid':
+      return (name) => `${of['job id'](name)} and ${name} <> ''`
     case 'whole':
       return of.whole('unlimited' in column ? UNLIMITED : column.least, column.most)
     case 'span':

@@ -104,12 +104,14 @@ interface SqliteBuilder extends BuilderType {
 const TYPES = {
   text,
   'job id': text,
+  uid: text,
   'long text': text,
   json,
   flag,
   instant,
   whole: (column: string) => integer(column),
   now,
+  uuid: uuidv7,
 }
 function columns<Definitions extends Columns>(
   definitions: Definitions,
@@ -185,6 +187,8 @@ export function tables({ prefix = '' }: TablesOptions = {}) {
       (table) => [
         // The index includes the key, because a page of a list may start between rows with equal times.
         index(name('periodic_task_wake_at')).on(table.wakeAt, table.id),
+        // No two rows have the same identity, so that no job belongs to both.
+        uniqueIndex(name('periodic_task_identity')).on(table.uid),
         index(name('periodic_task_declared_by')).on(table.declaredBy),
         index(name('periodic_task_idle')).on(table.idle),
         // For lists paged in key order.
@@ -213,7 +217,7 @@ export function tables({ prefix = '' }: TablesOptions = {}) {
         heldBy: text('held_by').generatedAlwaysAs(sql.raw(HELD_BY)),
       },
       (table) => [
-        uniqueIndex(name('job_occurrence')).on(table.scheduleId, table.slot),
+        uniqueIndex(name('job_occurrence')).on(table.scheduleUid, table.slot),
         // Allows each schedule at most one open job that is not blocked, unless overlap is `allow`; also finds the open
         // jobs of a schedule.
         uniqueIndex(name('job_open')).on(table.openKey, table.openTurn).where(sql`open_key is not null`),
@@ -225,6 +229,7 @@ export function tables({ prefix = '' }: TablesOptions = {}) {
         // For lists: open jobs in key order, final jobs in the order in which they ended.
         index(name('job_state')).on(table.state, table.finishedAt, table.id),
         // For lists of the newest jobs first, which are read in reverse key order.
+        index(name('job_schedule')).on(table.scheduleId, table.id).where(sql`periodic_task_id is not null`),
         index(name('job_task')).on(table.task, table.id),
         index(name('job_group')).on(table.group, table.id),
         index(name('job_submitter')).on(table.submitter, table.id),

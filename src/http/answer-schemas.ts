@@ -51,6 +51,12 @@ export const Job = z.strictObject({
   queue: orNull(z.string()).describe(
     'The external queue that the job goes to, or null if Kalends runs the job',
   ),
+  scheduleDeleted: z
+    .literal(true)
+    .optional()
+    .describe(
+      'Set if the schedule that created the job was deleted, even if another one has the same id now',
+    ),
 })
 const warning = z
   .string()

@@ -113,6 +113,7 @@ function valueIn(setting: Setting): z.ZodType {
 const VALUES_OUT = {
   text: z.string(),
   'job id': z.string(),
+  uid: z.string(),
   'long text': z.string(),
   whole: z.int(),
   span: z.int(),

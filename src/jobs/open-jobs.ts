@@ -6,6 +6,7 @@ import type { Job } from '../model/job.ts'
 import { openJobText } from '../model/open-job.ts'
 import { prefixOf, storedIds } from '../model/owner.ts'
 import type { Redaction } from '../model/redaction.ts'
+import type { JobState } from '../model/states.ts'
 import type { Task } from '../model/task.ts'
 import { claimedAs } from '../store/executing-store.ts'
 import type { Listed, ListStore } from '../store/list-store.ts'
@@ -18,7 +19,7 @@ interface OpenJobsContext {
 }
 
 type Stores = Pick<Store, 'workers' | 'freezes' | 'lists' | 'schedules'>
-type Lists = Pick<ListStore, 'jobs' | 'attempts'>
+type Lists = Pick<ListStore, 'jobs' | 'openJobs' | 'attempts'>
 
 const MAX_ATTEMPTS = 100
 
@@ -81,13 +82,11 @@ export async function openJobTexts(
   )
 }
 
-async function jobBefore({ scheduleId }: Pick<Job, 'scheduleId'>, lists: Lists) {
-  if (scheduleId === null) return null
-  for (const state of ['running', 'external', 'waiting'] as const) {
-    const { items } = await lists.jobs({ scheduleId, state, limit: 1 })
-    if (items[0] !== undefined) return items[0]
-  }
-  return null
+async function jobBefore({ scheduleId, scheduleDeleted }: Listed<Job>, lists: Lists) {
+  if (scheduleId === null || scheduleDeleted === true) return null
+  const open = await lists.openJobs(scheduleId, 1)
+  const of = (state: JobState) => open.find((one) => one.state === state)
+  return of('running') ?? of('external') ?? of('waiting') ?? null
 }
 
 async function lastWorkerOf(task: string, lists: Lists): Promise<string | null> {

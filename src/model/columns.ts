@@ -12,6 +12,8 @@ export type OwnColumn = { readonly column: string } & (
   | { readonly kind: 'text'; readonly most: number; readonly default?: null }
   // Ids of jobs are ASCII, so that index entries are small.
   | { readonly kind: 'job id' | 'long text'; readonly default?: null }
+  // A UUID; the database generates it if the default is `new`.
+  | { readonly kind: 'uid'; readonly default: null | 'new' }
   | { readonly kind: 'json'; readonly default?: null | '{}' }
   | { readonly kind: 'flag'; readonly default: boolean }
   | { readonly kind: 'whole'; readonly least: 0; readonly most: number; readonly default?: 0 | null }
@@ -34,6 +36,7 @@ interface OfKinds {
   readonly text: string
   readonly 'long text': string
   readonly 'job id': string
+  readonly uid: string
   readonly whole: number
   readonly span: number
   readonly instant: Date
@@ -83,7 +86,7 @@ export const WORKER_LIMIT = 255
 
 /** The schedule that a job belongs to, and its run within that schedule. */
 export const OCCURRENCE_COLUMNS = {
-  /** The schedule that created the job; null if it was submitted directly. */
+  /** The id of the schedule that created the job; null if it was submitted directly. */
   scheduleId: { kind: 'text', column: 'periodic_task_id', most: NAME_LIMIT, default: null },
   /** The elapse that the run is for. */
   slot: { kind: 'instant', column: 'slot', default: null },
@@ -117,6 +120,8 @@ export const JOB_COLUMNS = {
 
 /** The internal columns of a job. */
 export const CLAIM_COLUMNS = {
+  /** The row of `periodic_task` that created the job; null if it was submitted directly. */
+  scheduleUid: { kind: 'uid', column: 'periodic_task_uid', default: null },
   /** Whether the job must be the only one of its schedule that runs. */
   exclusive: { kind: 'flag', column: 'exclusive', default: true },
   /** The number of the claim. Each claim increases it, even if the attempt does not count. */
@@ -163,6 +168,8 @@ export const SCHEDULE_COLUMNS = {
 
 /** The internal columns of a schedule. */
 export const PLAN_COLUMNS = {
+  /** The identity of the row, which its jobs copy. Unlike the id, it is never used again after the row is deleted. */
+  uid: { kind: 'uid', column: 'uid', default: 'new' },
   idle: { kind: 'word', column: 'idle', values: IDLE, default: null },
   markedAt: { kind: 'instant', column: 'marked', default: null },
   markEndsAt: { kind: 'instant', column: 'mark_ends', default: null },

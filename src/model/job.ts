@@ -28,9 +28,13 @@ export interface Job<Result = unknown>
   readonly args: unknown
   /** The return value of the handler; null unless the job succeeded. */
   readonly result: Result | null
+  /** Present if the schedule that created the job was deleted, even if another one has the same id now. */
+  readonly scheduleDeleted?: true
 }
 
-export interface ClaimedJob extends Job, Omit<Values<typeof CLAIM_COLUMNS>, 'exclusive' | 'noRetry'> {
+export interface ClaimedJob
+  extends Job,
+    Omit<Values<typeof CLAIM_COLUMNS>, 'scheduleUid' | 'exclusive' | 'noRetry'> {
   readonly worker: string
   readonly startedAt: Date
   /** JSON text, as stored. */

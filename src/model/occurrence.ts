@@ -3,10 +3,10 @@ import { createHash, randomBytes } from 'node:crypto'
 /**
  * The id of the job for one occurrence. It is the same wherever and whenever it is computed, so the primary key
  * guarantees at most one job. The id is a UUIDv8 (RFC 9562). Its first 48 bits are the slot's Unix time in
- * milliseconds, so that ids sort by time; the rest comes from a SHA-256 hash of the schedule's id and the slot.
+ * milliseconds, so that ids sort by time; the rest comes from a SHA-256 hash of the schedule's `uid` and the slot.
  */
-export function occurrenceId(scheduleId: string, slot: Date): string {
-  const digest = createHash('sha256').update(`${scheduleId}\n${slot.getTime()}`).digest()
+export function occurrenceId(scheduleUid: string, slot: Date): string {
+  const digest = createHash('sha256').update(`${scheduleUid}\n${slot.getTime()}`).digest()
   return uuid(8, slot.getTime(), digest)
 }
 

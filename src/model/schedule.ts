@@ -22,7 +22,7 @@ export interface Schedule extends SettingValues, Values<typeof SCHEDULE_COLUMNS>
 
 export interface StoredSchedule
   extends Omit<Schedule, 'status' | 'waitingFor'>,
-    Pick<Values<typeof PLAN_COLUMNS>, 'idle'> {}
+    Pick<Values<typeof PLAN_COLUMNS>, 'uid' | 'idle'> {}
 
 /** The settings of a schedule that people and code choose, in stored form. */
 export interface ScheduleSettings extends SettingValues {

@@ -1,7 +1,6 @@
 import { errorTextForOwner } from '../errors.ts'
 import { isFrozenBy } from '../model/freeze.ts'
 import type { Job } from '../model/job.ts'
-import type { JobState } from '../model/states.ts'
 import { prefixOf, storedIds } from '../model/owner.ts'
 import type { Payload } from '../model/redaction.ts'
 import type { Schedule } from '../model/schedule.ts'
@@ -10,6 +9,8 @@ import type { Listed } from '../store/list-store.ts'
 import type { SchedulesContext, ScheduleStores } from './writes.ts'
 
 export const MINUTE_MS = 60_000
+
+const STARTED = ['running', 'external'] as const
 
 /** Maximum number of jobs that an explanation mentions for each state. */
 const MAX_OPEN = 5
@@ -34,15 +35,26 @@ export async function evidenceOf(
     return namesWorkers ? text : errorTextForOwner(text)
   }
   const shownJob = (job: Listed<Job>): Job => ({ ...job, error: errorOf(job.error, job) })
-  const openIn = (state: JobState) => lists.jobs({ scheduleId: id, state, limit: MAX_OPEN })
-  const pages = await Promise.all((['running', 'external', 'waiting', 'blocked'] as const).map(openIn))
+  const running = await Promise.all(
+    STARTED.map((state) => lists.jobs({ scheduleId: id, state, limit: MAX_OPEN })),
+  )
+  /** Running jobs of deleted schedules with the same id. */
+  const leftOver = running.flatMap(({ items }) =>
+    items.filter(({ scheduleDeleted }) => scheduleDeleted === true).map(shownJob),
+  )
+  const ofRow = await lists.openJobs(id, MAX_OPEN)
   const { workers } = await stores.workers.list()
   // In a scope, the stored id of a schedule has a prefix.
   const ids = storedIds(authority.owner, id)
   const freezes = (await stores.freezes.inForce()).filter((freeze) =>
     ids.some((scheduleId) => isFrozenBy(freeze, { ...schedule, scheduleId })),
   )
-  const open = pages.flatMap(({ items }) => items.toReversed().map(shownJob))
+  const open = [...STARTED, 'waiting', 'blocked'].flatMap((state) =>
+    ofRow
+      .filter((job) => job.state === state)
+      .toReversed()
+      .map(shownJob),
+  )
   const around = at === null ? [] : await lists.history(id, { from: startOfMinute(at) }, AROUND)
   return {
     schedule: { ...schedule, lastError: errorOf(schedule.lastError, schedule) },
@@ -50,6 +62,8 @@ export async function evidenceOf(
     open,
     /** Why each of them has not ended. */
     openTexts: await openJobTexts(open, (time) => shown(time, schedule)),
+    leftOver,
+    leftOverTexts: await openJobTexts(leftOver, (time) => shown(time, schedule)),
     /** The schedule's jobs and skips, starting with the minute in question, oldest first. */
     around: around.map(shownJob),
     freezes: freezes.map((freeze) => (namesWorkers ? freeze : { ...freeze, reason: null })),

@@ -24,6 +24,11 @@ export function explain(evidence: Evidence): Explanation {
     ...aboutFreezes(evidence),
     ...aboutStatus(evidence),
     ...evidence.open.map((job, index) => sentence(`The job ${job.id} ${evidence.openTexts[index] ?? ''}`)),
+    ...evidence.leftOver.map((job, index) =>
+      sentence(
+        `The job ${job.id} of a deleted schedule with the same id ${evidence.leftOverTexts[index] ?? ''}. It neither delays this schedule nor counts for it`,
+      ),
+    ),
     ...aboutTask(evidence),
     ...aboutLastRun(evidence),
   ]

@@ -70,6 +70,8 @@ export interface SettledAttempt {
   readonly id: string
   readonly task: string
   readonly scheduleId: string | null
+  /** Present if the schedule that created the job was deleted, so that the outcome does not count for a schedule. */
+  readonly scheduleDeleted?: true
   readonly attempt: number
   readonly outcome: JobOutcome
   /** The start and end of the attempt, by the database's clock. */

@@ -132,8 +132,8 @@ export interface ListStore {
   /** @throws InvalidInputError when `after` does not match the order */
   schedules(query: Limited<ScheduleQuery>, bounds?: ListBounds): Promise<ListPage<Listed<Schedule>>>
   /**
-   * Newest first, in the order of the index that serves the conditions (see list-ranges.ts): mostly by slot for one
-   * schedule, by finish time for a final state or a range of finish times, and otherwise by id.
+   * Newest first, in the order of the index that serves the conditions (see list-ranges.ts): by finish time for a final
+   * state or a range of finish times, and otherwise by id.
    *
    * @throws InvalidInputError when `after` does not match the order
    */
@@ -148,6 +148,8 @@ export interface ListStore {
   jobCounts(conditions: JobConditions, bounds?: ListBounds): Promise<Counts<JobState>>
   /** The most recent runs and skips of each of these schedules, newest first. */
   recentRuns(schedules: readonly string[], limit: number): Promise<ReadonlyMap<string, readonly RecentRun[]>>
+  /** The newest non-final jobs of the schedule that has this id now, at most `limit` in each state. */
+  openJobs(schedule: string, limit: number): Promise<Listed<Job>[]>
   /** Runs and skips of a schedule: starting from a slot, oldest first; or before a slot, newest first. */
   history(
     schedule: string,

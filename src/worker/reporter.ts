@@ -24,6 +24,8 @@ export interface SettledEvent {
   readonly jobId: string
   readonly task: string
   readonly scheduleId: string | null
+  /** Present if the schedule that created the job was deleted, even if another one has the same id now. */
+  readonly scheduleDeleted?: true
   /** The number of the attempt, starting at 1. */
   readonly attempt: number
   /** The resulting state of the job. */

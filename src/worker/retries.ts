@@ -15,8 +15,8 @@ export class Retries {
   readonly #retries = new Map<string, Retry>()
 
   settled({ settled }: Pick<Settled, 'settled'>): void {
-    for (const { scheduleId, attempt, outcome, endedAt } of settled) {
-      if (scheduleId === null) continue
+    for (const { scheduleId, scheduleDeleted, attempt, outcome, endedAt } of settled) {
+      if (scheduleId === null || scheduleDeleted === true) continue
       this.#retries.delete(scheduleId)
       if (outcome.state !== 'waiting' || outcome.why !== 'failed' || this.#retries.size >= MAX) continue
       const at = new Date(endedAt.getTime() + outcome.delayMs)

@@ -86,6 +86,21 @@ describe('a correct record passes', () => {
     },
   )
 
+  it('a record passes if a job of a deleted schedule runs at the same time as jobs of another schedule with the same id', () => {
+    const run = new Imitation({ begin: NOON, runMs: { slow: 8000 } })
+    const columns = { task: 'slow', timer: '*:*:0/5' }
+    run.add('edit-1', columns)
+    run.pass(7000)
+    run.edit('edit-1', 'delete')
+    run.edit('edit-1', { ...columns, task: 'tick' })
+    run.pass(20_000)
+    const record = run.end()
+    expect(rulesOf(record)).toEqual([])
+    const [uid] = record.schedules.map((row) => row['uid'] ?? null)
+    const ofOne = record.jobs.map((job) => ({ ...job, periodic_task_uid: uid ?? null }))
+    expect(rulesOf({ ...record, jobs: ofOne })).toContain('together')
+  })
+
   it('a record passes if a job was deleted before it ended', () => {
     const record = goodRecord()
     const before = {
@@ -593,8 +608,8 @@ it('checks ten times as many jobs in less than forty times the CPU time', { time
     ...row,
     id: row['periodic_task_id'] === undefined ? `canary-${id}` : `${id}/${String(row['id'])}`,
     ...(row['periodic_task_id'] === undefined
-      ? { last_job: `${id}/${String(row['last_job'])}` }
-      : { periodic_task_id: `canary-${id}` }),
+      ? { uid: `canary-${id}`, last_job: `${id}/${String(row['last_job'])}` }
+      : { periodic_task_id: `canary-${id}`, periodic_task_uid: `canary-${id}` }),
   })
   const costOf = (many: number) => {
     const each = <Item>(make: (id: number) => readonly Item[]) =>

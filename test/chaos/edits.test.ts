@@ -8,7 +8,7 @@ import { randomOf } from '../../bench/chaos/random.ts'
 import type { RowText } from '../../bench/chaos/record.ts'
 import { openAccess } from '../../bench/chaos/targets/access.ts'
 import { Kalends } from '../../src/index.ts'
-import { eachDatabase } from '../support/databases.ts'
+import { ADOPT, eachDatabase } from '../support/databases.ts'
 
 type Written = Parameters<Journal['write']>[0]
 
@@ -67,6 +67,7 @@ eachDatabase(({ kind, fresh }) => {
           ],
         )
     }
+    await access.query(ADOPT)
     return { ground, journal, edits: () => journal.filter((entry) => entry.kind === 'edit') }
   }
 

@@ -37,6 +37,7 @@ interface ScheduleState extends PlannableRow {
 interface JobState {
   readonly id: string
   readonly schedule: string
+  readonly uid: string
   slot: number
   missed: number
   state: string
@@ -64,6 +65,7 @@ export class Imitation {
   readonly #schedules = new Map<string, ScheduleState>()
   readonly #jobs = new Map<string, JobState>()
   readonly #pruned: string[] = []
+  #uids = 0
   readonly #runMs: Readonly<Record<string, number>>
 
   constructor({ begin, runMs = {} }: ImitationOptions) {
@@ -75,7 +77,7 @@ export class Imitation {
 
   add(id: string, given: Columns): void {
     const columns = { task: 'tick', timer: '*:*:*', ...given }
-    this.#schedules.set(id, state({ id, created: text(this.now) ?? '', ...columns }))
+    this.#schedules.set(id, state({ id, uid: this.#newUid(id), created: text(this.now) ?? '', ...columns }))
     this.journal.push({ kind: 'schedule', id, columns, from: this.now, until: this.now, ...this.#stamp() })
   }
 
@@ -87,7 +89,11 @@ export class Imitation {
       .toSorted((a, b) => b.slot - a.slot)[0]
     const wanted = typeof columns === 'function' ? columns(before ?? {}) : columns
     if (wanted === 'delete') this.#schedules.delete(id)
-    else this.#schedules.set(id, state({ created: text(this.now) ?? '', ...before, id, ...wanted }))
+    else
+      this.#schedules.set(
+        id,
+        state({ uid: this.#newUid(id), created: text(this.now) ?? '', ...before, id, ...wanted }),
+      )
     const after = this.#schedules.get(id)
     this.journal.push({
       kind: 'edit',
@@ -171,14 +177,14 @@ export class Imitation {
   }
 
   #planOne(schedule: ScheduleState): void {
-    const open = this.#open(schedule.id)
+    const open = this.#open(schedule.uid)
     const planned = plan(toPlannable(schedule), {
       now: new Date(this.now),
       open,
       missedAfterMs: LEASE_MS + POLL_INTERVAL_MS,
     })
     if (planned === null) return
-    if (planned.replaces) this.#giveWay(schedule.id)
+    if (planned.replaces) this.#giveWay(schedule.uid)
     planned.skips.forEach((skip, index) => {
       if (!(index === 0 && this.#fold(schedule, skip, planned.runs[0]?.slot))) this.#skip(schedule, skip)
     })
@@ -187,7 +193,7 @@ export class Imitation {
     const newest = planned.runs.at(-1)
     if (newest !== undefined) {
       schedule.last_run = text(this.now)
-      schedule.last_job = occurrenceId(schedule.id, newest.slot)
+      schedule.last_job = occurrenceId(schedule.uid, newest.slot)
     }
     schedule.nextrun = text(planned.nextRunAt?.getTime() ?? null)
     schedule.idle = planned.idle
@@ -202,7 +208,7 @@ export class Imitation {
   #fold(schedule: ScheduleState, skip: PlannedSkip, firstRun: Date | undefined): boolean {
     const into = [...this.#jobs.values()].find(
       (job) =>
-        job.schedule === schedule.id &&
+        job.uid === schedule.uid &&
         text(job.slot) === schedule.last_slot &&
         job.state === 'skipped' &&
         job.reason === skip.reason,
@@ -224,7 +230,7 @@ export class Imitation {
     slot: number,
     given: Pick<JobState, 'missed' | 'state'> & Partial<JobState>,
   ): void {
-    const id = occurrenceId(schedule.id, new Date(slot))
+    const id = occurrenceId(schedule.uid, new Date(slot))
     if (this.#jobs.has(id) || this.#pruned.includes(id)) return
     const { task, group_, subject, submitter, priority, timeout, max_retries, retry_delay, retry_backoff } =
       schedule
@@ -232,6 +238,7 @@ export class Imitation {
     this.#jobs.set(id, {
       id,
       schedule: schedule.id,
+      uid: schedule.uid,
       slot,
       reason: null,
       submitted: this.now,
@@ -251,9 +258,9 @@ export class Imitation {
     })
   }
 
-  #giveWay(schedule: string): void {
+  #giveWay(uid: string): void {
     for (const job of this.#jobs.values()) {
-      if (job.schedule !== schedule || (job.state !== 'waiting' && job.state !== 'blocked')) continue
+      if (job.uid !== uid || (job.state !== 'waiting' && job.state !== 'blocked')) continue
       job.state = 'cancelled'
       job.reason = 'replaced'
       job.finished = this.now
@@ -263,8 +270,7 @@ export class Imitation {
   #beginRuns(): void {
     for (const job of this.#jobs.values()) {
       const others = [...this.#jobs.values()].filter(
-        (other) =>
-          other.schedule === job.schedule && (other.state === 'running' || other.state === 'waiting'),
+        (other) => other.uid === job.uid && (other.state === 'running' || other.state === 'waiting'),
       )
       if (job.state === 'blocked' && others.length === 0) job.state = 'waiting'
       if (job.state !== 'waiting') continue
@@ -289,11 +295,11 @@ export class Imitation {
 
   #finish(job: JobState, failed: boolean): void {
     const schedule = this.#schedules.get(job.schedule)
-    if (schedule === undefined) return
+    if (schedule?.uid !== job.uid) return
     schedule.run_count += 1
     schedule.error_count += Number(failed)
     schedule.last_finished = text(job.finished)
-    const { waiting, blocked, running } = this.#open(job.schedule)
+    const { waiting, blocked, running } = this.#open(job.uid)
     const next = finish(toPlannable(schedule), failed, waiting + blocked + running, new Date(this.now))
     if (next === null) return
     schedule.nextrun = text(next.nextRunAt?.getTime() ?? null)
@@ -301,9 +307,9 @@ export class Imitation {
     schedule.planned_from = plannedFrom(schedule.definition, { ...next, isByHand: false })
   }
 
-  #open(schedule: string): OpenJobs {
+  #open(uid: string): OpenJobs {
     const of = (wanted: string) =>
-      [...this.#jobs.values()].filter((job) => job.schedule === schedule && job.state === wanted).length
+      [...this.#jobs.values()].filter((job) => job.uid === uid && job.state === wanted).length
     return { waiting: of('waiting'), blocked: of('blocked'), running: of('running'), retrying: 0 }
   }
 
@@ -324,6 +330,11 @@ export class Imitation {
     return { ...schedule, definition: definitionOf(schedule), clock: null }
   }
 
+  #newUid(id: string): string {
+    this.#uids += 1
+    return `${id} ${this.#uids}`
+  }
+
   #stamp(): { host: number; mono: number } {
     return { host: this.now - OFFSET_MS, mono: this.now - OFFSET_MS - 1000 }
   }
@@ -332,6 +343,7 @@ export class Imitation {
 function state(columns: Columns): ScheduleState {
   const row = {
     id: '',
+    uid: '',
     enabled: 1,
     task: 'tick',
     timer: '*:*:*',
@@ -389,6 +401,7 @@ function definitionOf(
 function jobText({
   id,
   schedule,
+  uid,
   slot,
   missed,
   state: now,
@@ -402,6 +415,7 @@ function jobText({
     ...copied,
     id,
     periodic_task_id: schedule,
+    periodic_task_uid: uid,
     slot: text(slot),
     missed,
     state: now,

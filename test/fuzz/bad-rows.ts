@@ -139,6 +139,7 @@ const TABLES: readonly Table[] = [
       'last_job',
       'last_error',
       'planned_from',
+      'uid',
     ],
   },
   {
@@ -147,6 +148,7 @@ const TABLES: readonly Table[] = [
     columns: [
       'id',
       'periodic_task_id',
+      'periodic_task_uid',
       'slot',
       'missed',
       'run',

@@ -11,10 +11,10 @@ async function fill(database: TestDatabase, schedules: number, each: number): Pr
     const rows = Array.from({ length: Math.min(50, schedules - first) * each }, (_, index) => {
       const [schedule, slot] = [first + Math.floor(index / each), index % each]
       const at = `2026-01-01 00:${String(slot).padStart(2, '0')}:00.000`
-      return `('${schedule}-${slot}', 'work', '${schedule}', '${at}', 'success', '${at}')`
+      return `('${schedule}-${slot}', 'work', '${schedule}', '${schedule}', '${at}', 'success', '${at}')`
     })
     await database.query(
-      `INSERT INTO job (id, task, periodic_task_id, slot, state, finished) VALUES ${rows.join(', ')}`,
+      `INSERT INTO job (id, task, periodic_task_id, periodic_task_uid, slot, state, finished) VALUES ${rows.join(', ')}`,
     )
   }
 }

@@ -120,11 +120,11 @@ eachDatabase((under) => {
     await kalends.schedules.create({ id: 's', task: quick, timer: 'yearly', overlap: 'allow' })
     const ids = ['a', 'bad', 'c']
     for (const id of ids)
-      await database.query('INSERT INTO job (id, task, periodic_task_id, exclusive) VALUES (?, ?, ?, 0)', [
-        id,
-        'quick',
-        's',
-      ])
+      await database.query(
+        `INSERT INTO job (id, task, periodic_task_id, periodic_task_uid, exclusive)
+         SELECT ?, task, id, uid, 0 FROM periodic_task`,
+        [id],
+      )
     const head = 'CREATE TRIGGER refuse BEFORE UPDATE ON job'
     await database.query(
       under.kind === 'sqlite'

@@ -14,6 +14,7 @@ import { type Idle, STATUSES } from '../../src/model/states.ts'
 const stored: StoredSchedule = {
   ...DEFAULT_SETTINGS,
   id: 's',
+  uid: 'u',
   task: 'report',
   timer: 'daily',
   args: { to: ['a', 'b'] },

@@ -385,12 +385,14 @@ eachDatabase((under) => {
       for (let index = 0; index < 6; index += 1)
         await job(`busy ${index}`, {
           periodic_task_id: 'busy',
+          periodic_task_uid: 'busy',
           slot: stamp(60_000 * (10 - index)),
           state: index === 0 ? 'running' : 'success',
           ...(index === 0 ? {} : { finished: stamp(30_000) }),
         })
       await job('quiet', {
         periodic_task_id: 'quiet',
+        periodic_task_uid: 'quiet',
         slot: stamp(80_000_000),
         state: 'success',
         finished: stamp(80_000_000),

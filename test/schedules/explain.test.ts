@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest'
 import { type Kalends, NotFoundError, task } from '../../src/index.ts'
 import { ended, gate, scene, signal } from '../kalends/scene.ts'
-import { eachDatabase, type TestDatabase } from '../support/databases.ts'
+import { ADOPT, eachDatabase, type TestDatabase } from '../support/databases.ts'
 
 const work = task('work', { retries: 0 })
 const CREATED = '2026-01-01 00:00:00.000'
@@ -42,6 +42,7 @@ async function job(
     `INSERT INTO job (${Object.keys(columns).join(', ')}) VALUES (${Object.keys(columns).fill('?').join(', ')})`,
     Object.values(columns),
   )
+  await database.query(ADOPT)
 }
 
 async function worker(database: TestDatabase, tasks: readonly string[]): Promise<void> {
@@ -415,6 +416,21 @@ eachDatabase((under) => {
     expect((await stage.reasons('2026-01-01T10:00:21Z'))[0]).toContain('Nothing is recorded')
   })
 
+  it('names a running job of a deleted schedule with the same id', async () => {
+    const stage = await opened()
+    await schedule(stage, 'minutely', { nextrun: '2099-01-05 08:00:00.000' })
+    await job(stage.database, '2026-01-01 01:00:00.000', 'running', { attempt: 1, worker: 'w/1' })
+    await stage.database.query("DELETE FROM periodic_task WHERE id = 's'")
+    await schedule(stage, 'minutely', { nextrun: '2099-01-05 08:00:00.000' })
+    await worker(stage.database, ['work'])
+    expect((await stage.reasons()).slice(2)).toEqual([
+      expect.stringMatching(
+        /^The job the-job of a deleted schedule with the same id has been running since .*, on its first attempt\. It neither delays this schedule nor counts for it\.$/,
+      ),
+      'It has not run yet.',
+    ])
+  })
+
   it('explains a time that is far back in a long history', async () => {
     const stage = await opened()
     await schedule(stage, 'minutely', { nextrun: '2099-01-05 08:00:00.000' })
@@ -425,6 +441,7 @@ eachDatabase((under) => {
     await stage.database.query(
       `INSERT INTO job (id, task, periodic_task_id, slot, state) VALUES ${rows.join(', ')}`,
     )
+    await stage.database.query(ADOPT)
     expect((await stage.reasons('2026-01-01T00:00:00Z'))[0]).toContain('the job j0 succeeded')
     expect((await stage.reasons('2026-01-01T09:59:00Z'))[0]).toContain('the job j599 succeeded')
   })

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest'
 import { InvalidInputError, NotFoundError, task } from '../../src/index.ts'
 import { ended, scene } from '../kalends/scene.ts'
-import { eachDatabase, type TestDatabase } from '../support/databases.ts'
+import { ADOPT, eachDatabase, type TestDatabase } from '../support/databases.ts'
 
 const work = task('work', { retries: 0 })
 
@@ -19,6 +19,7 @@ async function row(
       .join(', ')})`,
     Object.values(columns),
   )
+  await database.query(ADOPT)
 }
 
 eachDatabase((under) => {

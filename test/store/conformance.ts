@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto'
 /**
  * The requirements for every store: the suites in this folder run on SQLite, MariaDB and MySQL. Each file uses one
  * database per kind and empties its tables before each test.
  */
+import { createHash } from 'node:crypto'
 import { afterEach, beforeAll, beforeEach } from 'vitest'
 import type { OpenJobs, Plan, Plannable, PlannedRun } from '../../src/model/planning.ts'
 import { DEFAULT_SETTINGS, type ScheduleSettings } from '../../src/model/schedule.ts'
@@ -137,11 +137,27 @@ export async function job(
   await insert(under, 'job', { id, task: 'task', ...more })
 }
 
+type Columns = Record<string, string | number | null>
+
+/** Adds the identity of its schedule to a row of `job`, as Kalends does; a schedule without a row counts as deleted. */
+async function withUid(
+  under: Pick<StoreUnderTest, 'query'>,
+  table: string,
+  columns: Columns,
+): Promise<Columns> {
+  const { periodic_task_id: id } = columns
+  if (table !== 'job' || typeof id !== 'string' || 'periodic_task_uid' in columns) return columns
+  const [row] = await under.query('SELECT uid FROM periodic_task WHERE id = ?', [id])
+  const ofDeleted = `deleted ${createHash('sha256').update(id).digest('hex')}`
+  return { ...columns, periodic_task_uid: row === undefined ? ofDeleted : String(row['uid']) }
+}
+
 export async function insert(
   under: Pick<StoreUnderTest, 'query'>,
   table: string,
-  columns: Record<string, string | number | null>,
+  given: Columns,
 ): Promise<void> {
+  const columns = await withUid(under, table, given)
   const names = Object.keys(columns)
   await under.query(
     `INSERT INTO ${table} (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})`,
@@ -153,9 +169,10 @@ export async function insert(
 export async function insertAll(
   under: Pick<StoreUnderTest, 'query'>,
   table: string,
-  rows: readonly Record<string, string | number | null>[],
+  given: readonly Columns[],
 ): Promise<void> {
-  const names = Object.keys(rows[0] ?? {})
+  const rows = await Promise.all(given.map((columns) => withUid(under, table, columns)))
+  const names = [...new Set(rows.flatMap((row) => Object.keys(row)))]
   const places = `(${names.map(() => '?').join(', ')})`
   await under.query(
     `INSERT INTO ${table} (${names.join(', ')}) VALUES ${rows.map(() => places).join(', ')}`,
@@ -177,6 +194,10 @@ export async function one(
 
 export async function schedule(under: Pick<StoreUnderTest, 'query'>, id: string): Promise<Row> {
   return one(under, 'SELECT * FROM periodic_task WHERE id = ?', [id])
+}
+
+export async function uidOf(under: Pick<StoreUnderTest, 'query'>, id: string): Promise<string> {
+  return String((await schedule(under, id))['uid'])
 }
 
 export async function jobRow(under: Pick<StoreUnderTest, 'query'>, id: string): Promise<Row> {

@@ -188,9 +188,12 @@ onEachStore((under) => {
   const ID_COLUMNS = [
     ['attempt', 'job_id'],
     ['job', 'id'],
+    ['job', 'open_key'],
     ['job', 'open_turn'],
+    ['job', 'periodic_task_uid'],
     ['job_log', 'job_id'],
     ['periodic_task', 'last_job'],
+    ['periodic_task', 'uid'],
   ] as const
   const ROWS: Readonly<Record<string, Record<string, string | number>>> = {
     periodic_task: { id: 'row', task: 'task', timer: 'daily' },

@@ -199,7 +199,7 @@ describe.skipIf(programs === null)('Galera', () => {
           const id = `s${time}`
           await due(id, 'queue-one')
           await query(
-            `INSERT INTO job (id, periodic_task_id, slot, task) VALUES ('a${time}', '${id}', UTC_TIMESTAMP(3) - INTERVAL 1 HOUR, 'task')`,
+            `INSERT INTO job (id, periodic_task_id, periodic_task_uid, slot, task) SELECT 'a${time}', id, uid, UTC_TIMESTAMP(3) - INTERVAL 1 HOUR, 'task' FROM periodic_task WHERE id = '${id}'`,
           )
           if (how === 'success')
             await other.executing.claim('b/1', new Map([['task', DEFAULT_POLICY]]), 1, '')

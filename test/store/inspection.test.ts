@@ -2,6 +2,7 @@ import { expect, it } from 'vitest'
 import { openToInspect } from '../../src/store/open.ts'
 import { openStore } from '../support/open-store.ts'
 import { toText } from '../../src/model/instant.ts'
+import { ADOPT } from '../support/databases.ts'
 import { after, clock, job, newJob, onEachStore, planned, settings } from './conformance.ts'
 import { write } from './writes.ts'
 
@@ -155,6 +156,7 @@ onEachStore((under) => {
     await under.query(
       "INSERT INTO job (id, task, periodic_task_id, state, exclusive) VALUES ('first', 'x', 's', 'running', 1), ('second', 'x', 's', 'blocked', 1), ('third', 'x', 'gone', 'blocked', 1)",
     )
+    await under.query(ADOPT)
     const before = await under.store.inspection.inspect()
     expect(before.blocked).toEqual([{ id: 'third', schedule: 'gone' }])
     expect(before.endless).toEqual([{ id: 't' }])

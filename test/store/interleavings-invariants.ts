@@ -74,7 +74,7 @@ export function wrongNow({ schedules, jobs, attempts }: Picture, clock: Clock): 
   const active = new Map<string, number>()
   const latestSlot = toText(new Date(clock.now.getTime() + GROWTH_MS))
   for (const job of jobs.values()) {
-    const schedule = text(job, 'periodic_task_id')
+    const schedule = text(job, 'periodic_task_uid')
     const occurrence = `${schedule} ${text(job, 'slot')}`
     slots.set(occurrence, (slots.get(occurrence) ?? 0) + 1)
     wrong.push(...wrongAttempts(job, attempts.get(text(job, 'id')) ?? new Set()))

@@ -9,7 +9,7 @@ import type { UnsettledAttempt } from '../../src/store/executing-store.ts'
 import type { StartLimits } from '../../src/store/scheduling-store.ts'
 import { ConflictError } from '../../src/errors.ts'
 import { toText } from '../../src/model/instant.ts'
-import type { TestDatabase } from '../support/databases.ts'
+import { ADOPT, type TestDatabase } from '../support/databases.ts'
 import type { Actor, Clock } from './interleavings-actors.ts'
 import { write } from './writes.ts'
 
@@ -118,6 +118,7 @@ export async function reset(database: TestDatabase, clock: Clock): Promise<void>
     'job (id, periodic_task_id, slot, task, state, attempt, claim, worker, started, finished)',
     jobs,
   )
+  await database.query(ADOPT)
   const attempts = JOBS.flatMap(([, slot, state, attempt], index) =>
     Array.from({ length: state === 'failed' ? attempt : 0 }, (_, before) => [
       `00000000-0000-8000-8000-00000000000${index}`,
@@ -402,7 +403,7 @@ export const PEOPLE: readonly Program[] = [
     "UPDATE job SET state = 'waiting', attempt = 0, finished = NULL WHERE periodic_task_id = 'failed' AND state = 'failed'",
   ]),
   byHand('an occurrence is inserted', [
-    `INSERT INTO job (id, periodic_task_id, slot, task) VALUES ('by hand', 'free', '${DUE}', 'task')`,
+    `INSERT INTO job (id, periodic_task_id, periodic_task_uid, slot, task) SELECT 'by hand', id, uid, '${DUE}', 'task' FROM periodic_task WHERE id = 'free'`,
   ]),
   byHand('a transaction is left open', [
     "UPDATE periodic_task SET summary = 'one' WHERE id IN ('failed', 'queues')",

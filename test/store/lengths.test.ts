@@ -35,6 +35,8 @@ const JOB_IDS = [
   ['attempt', 'job_id'],
   ['job_log', 'job_id'],
   ['periodic_task', 'last_job'],
+  ['periodic_task', 'uid'],
+  ['job', 'periodic_task_uid'],
 ] as const
 const ROWS: Readonly<Record<string, Record<string, string | number>>> = {
   periodic_task: { id: 'row', task: 'task', timer: 'daily' },

@@ -209,12 +209,12 @@ async function fill(database: TestDatabase): Promise<void> {
   for (let count = 1; count < ROWS; count *= 2)
     await database.query(`INSERT INTO numbers SELECT n + ${count} FROM numbers WHERE n + ${count} < ${ROWS}`)
   await database.query(
-    `INSERT INTO periodic_task (id, task, timer, group_, submitter, summary, idle, enabled, nextrun, planned_from)
-     SELECT ${text("'s'", padded('n'))}, ${text("'task '", '(n % 10)')}, CASE WHEN n % 3 = 0 THEN 'daily' ELSE 'hourly' END, ${text("'group '", '(n % 100)')}, ${text("'user '", '(n % 1000)')}, 'Does what it does', CASE WHEN n % 5000 = 1 THEN 'dead' END, CASE WHEN n % 50 = 0 THEN 0 ELSE 1 END, ${minutes('n')}, NULL FROM numbers`,
+    `INSERT INTO periodic_task (id, uid, task, timer, group_, submitter, summary, idle, enabled, nextrun, planned_from)
+     SELECT ${text("'s'", padded('n'))}, ${text("'s'", padded('n'))}, ${text("'task '", '(n % 10)')}, CASE WHEN n % 3 = 0 THEN 'daily' ELSE 'hourly' END, ${text("'group '", '(n % 100)')}, ${text("'user '", '(n % 1000)')}, 'Does what it does', CASE WHEN n % 5000 = 1 THEN 'dead' END, CASE WHEN n % 50 = 0 THEN 0 ELSE 1 END, ${minutes('n')}, NULL FROM numbers`,
   )
   await database.query(
-    `INSERT INTO job (id, exclusive, task, group_, submitter, periodic_task_id, slot, state, worker, finished, error)
-     SELECT ${text("'j'", padded('n'))}, 0, ${text("'task '", '(n % 10)')}, ${text("'group '", '(n % 100)')}, ${text("'user '", '(n % 1000)')}, ${text("'s'", padded('n % 10000'))}, ${minutes('n')}, CASE WHEN n % 100 = 7 THEN 'failed' WHEN n % 100000 = 5 THEN 'running' ELSE 'success' END, CASE WHEN n % 100000 = 5 THEN 'w/1' END, CASE WHEN n % 100000 = 5 THEN NULL ELSE ${minutes('n')} END, CASE WHEN n % 100 = 7 THEN 'Error: no disk' END FROM numbers`,
+    `INSERT INTO job (id, exclusive, task, group_, submitter, periodic_task_id, periodic_task_uid, slot, state, worker, finished, error)
+     SELECT ${text("'j'", padded('n'))}, 0, ${text("'task '", '(n % 10)')}, ${text("'group '", '(n % 100)')}, ${text("'user '", '(n % 1000)')}, ${text("'s'", padded('n % 10000'))}, ${text("'s'", padded('n % 10000'))}, ${minutes('n')}, CASE WHEN n % 100 = 7 THEN 'failed' WHEN n % 100000 = 5 THEN 'running' ELSE 'success' END, CASE WHEN n % 100000 = 5 THEN 'w/1' END, CASE WHEN n % 100000 = 5 THEN NULL ELSE ${minutes('n')} END, CASE WHEN n % 100 = 7 THEN 'Error: no disk' END FROM numbers`,
   )
   await database.query('DROP TABLE numbers')
   if (!isSqlite) await database.query('ANALYZE TABLE periodic_task, job')

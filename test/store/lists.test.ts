@@ -14,7 +14,8 @@ import type {
   ScheduleConditions,
   TimerRow,
 } from '../../src/store/list-store.ts'
-import { after, insert, insertAll, job, MINUTE, onEachStore } from './conformance.ts'
+import { ADOPT } from '../support/databases.ts'
+import { after, insert, insertAll, job, MINUTE, onEachStore, planned } from './conformance.ts'
 import { recording } from './recording.ts'
 
 const START = new Date('2026-03-01T10:30:00.000Z')
@@ -546,6 +547,8 @@ onEachStore((under) => {
   })
 
   it('the latest runs of several schedules are read together, newest first', async () => {
+    await planned(under, 's00 x', null)
+    await under.query(ADOPT)
     const runs = await under.store.lists.recentRuns(['s00 x', 's02 x', 'none'], 3)
     expect([...runs.keys()]).toEqual(['s00 x', 's02 x', 'none'])
     expect(runs.get('none')).toEqual([])

@@ -33,6 +33,7 @@ import {
   WORKER,
   setChanges,
   setVersion,
+  uidOf,
 } from './conformance.ts'
 import { write } from './writes.ts'
 import { blocksOf, root } from '../docs/markdown.ts'
@@ -629,7 +630,8 @@ onEachStore((under) => {
       const admin = await administrator()
       await admin.query('START TRANSACTION')
       await admin.query(
-        "INSERT INTO job (id, task, periodic_task_id, slot) VALUES ('x', 't', 'l1', '2026-01-01 00:00:00.000')",
+        "INSERT INTO job (id, task, periodic_task_uid, slot) VALUES ('x', 't', ?, '2026-01-01 00:00:00.000')",
+        [await uidOf(under, 'l1')],
       )
       const startLimits = { tasks: policies('task'), limit: 1, taskLimits: new Map<string, number>() }
       const { submissions, started } = await scheduling.submit(WORKER, marks, submitDue, startLimits)
@@ -647,8 +649,8 @@ onEachStore((under) => {
         const admin = await administrator()
         await admin.query('START TRANSACTION')
         await admin.query(
-          "INSERT INTO job (id, task, periodic_task_id, slot) VALUES (?, 't', ?, '2026-01-01 00:00:00.000')",
-          [`of ${schedule}`, schedule],
+          "INSERT INTO job (id, task, periodic_task_uid, slot) VALUES (?, 't', ?, '2026-01-01 00:00:00.000')",
+          [`of ${schedule}`, await uidOf(under, schedule)],
         )
         return admin
       }
@@ -810,7 +812,8 @@ onEachStore((under) => {
       // The insert waits for a job that another transaction has inserted but not committed.
       await admin.query('START TRANSACTION')
       await admin.query(
-        "INSERT INTO job (id, task, periodic_task_id, slot) VALUES ('x', 't', 'a', '2026-01-01 00:00:00.000')",
+        "INSERT INTO job (id, task, periodic_task_uid, slot) VALUES ('x', 't', ?, '2026-01-01 00:00:00.000')",
+        [await uidOf(under, 'a')],
       )
       const submitting = under.store.scheduling
         .submit(WORKER, marks, submitDue)
@@ -832,7 +835,8 @@ onEachStore((under) => {
       const admin = await administrator()
       await admin.query('START TRANSACTION')
       await admin.query(
-        "INSERT INTO job (id, task, periodic_task_id, slot) VALUES ('x', 't', 'held up', '2026-01-01 00:00:00.000')",
+        "INSERT INTO job (id, task, periodic_task_uid, slot) VALUES ('x', 't', ?, '2026-01-01 00:00:00.000')",
+        [await uidOf(under, 'held up')],
       )
       const result = await store.scheduling.submit(WORKER, marks, submitDue)
       expect([ids(result.submissions), ids(result.locked), result.refused]).toEqual([

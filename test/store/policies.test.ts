@@ -20,6 +20,7 @@ import {
   policies,
   schedule,
   settings,
+  uidOf,
   WORKER,
 } from './conformance.ts'
 import { write } from './writes.ts'
@@ -101,7 +102,7 @@ onEachStore((under) => {
       // Another job already has the id of the occurrence, so the whole batch fails and is repeated row by row.
       const slot = instant((await schedule(under, 'bad'))['nextrun'])
       if (slot === null) throw new Error('bad is due')
-      await job(under, occurrenceId('bad', slot), { state: 'success' })
+      await job(under, occurrenceId(await uidOf(under, 'bad'), slot), { state: 'success' })
       const { submissions, refused } = await pass()
       expect(submissions.find(({ id }) => id === 's')?.plan.runs).toMatchObject([{ state: 'blocked' }])
       expect(refused).toEqual([])

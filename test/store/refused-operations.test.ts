@@ -538,6 +538,7 @@ const OPERATIONS: Operations = {
     scheduleCounts: 'reads',
     jobCounts: 'reads',
     recentRuns: 'reads',
+    openJobs: 'reads',
     history: 'reads',
     logs: 'reads',
     attempts: 'reads',

@@ -306,7 +306,8 @@ onEachStore((under) => {
         group_: 'g',
         state: 'waiting',
         reason: 'run-now',
-        open_key: 's',
+        periodic_task_uid: before['uid'],
+        open_key: before['uid'],
         open_turn: '',
       })
       const written = await schedule(under, 's')
@@ -317,7 +318,7 @@ onEachStore((under) => {
         last_job: id,
       })
       expect(instant(written['last_run'])).toBeInstanceOf(Date)
-      expect(id).toBe(occurrenceId('s', (await get('s')).lastSlot ?? new Date(0)))
+      expect(id).toBe(occurrenceId(String(before['uid']), (await get('s')).lastSlot ?? new Date(0)))
     })
 
     it.each(['waiting', 'blocked', 'running'])(

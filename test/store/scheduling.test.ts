@@ -21,6 +21,7 @@ import {
   schedule,
   type StoreUnderTest,
   submitDue,
+  uidOf,
   WORKER,
 } from './conformance.ts'
 import { recording, START } from './recording.ts'
@@ -291,7 +292,7 @@ onEachStore((under) => {
       await planned(under, 's', slot, more)
       const marks = await mark()
       const result = await submit(marks)
-      const id = occurrenceId('s', slot)
+      const id = occurrenceId(await uidOf(under, 's'), slot)
       expect(result).toMatchObject({
         submissions: [{ id: 's', task: 'Täsk 😀', timer: 'minutely', jobs: [id] }],
         locked: [],
@@ -588,7 +589,7 @@ onEachStore((under) => {
         const slot = await ago(1000)
         for (const id of ['a', 'b']) await planned(under, id, slot)
         // An unrelated row already has the id of the job of schedule a.
-        await job(under, occurrenceId('a', slot))
+        await job(under, occurrenceId(await uidOf(under, 'a'), slot))
         const { started, submissions } = await begin(9)
         expect(started).toEqual([])
         expect(ids(submissions)).toEqual(['a', 'b'])
@@ -677,9 +678,11 @@ onEachStore((under) => {
     it('an unrelated job that has the id of the occurrence does not change, and the occurrence gets another id [V3, L65]', async () => {
       const slot = await ago(1000)
       for (const id of ['a', 'b', 'c']) await planned(under, id, slot)
-      await job(under, occurrenceId('b', slot), { task: 'foreign' })
+      await job(under, occurrenceId(await uidOf(under, 'b'), slot), { task: 'foreign' })
       const { submissions } = await submit(await mark())
-      expect(await jobRow(under, occurrenceId('b', slot))).toMatchObject({ task: 'foreign' })
+      expect(await jobRow(under, occurrenceId(await uidOf(under, 'b'), slot))).toMatchObject({
+        task: 'foreign',
+      })
       expect(await count(under, 'job')).toBe(4)
       const [id = ''] = submissions.find((one) => one.id === 'b')?.jobs ?? []
       expect(await jobRow(under, id)).toMatchObject({ periodic_task_id: 'b', slot: toText(slot) })

@@ -4,6 +4,7 @@ import { type ClaimedJob, fenceOf } from '../../src/model/job.ts'
 import type { AttemptEnd } from '../../src/model/settle.ts'
 import { DEFAULT_POLICY, type RunPolicy } from '../../src/model/task.ts'
 import type { UnsettledAttempt } from '../../src/store/executing-store.ts'
+import { ADOPT } from '../support/databases.ts'
 import {
   after,
   clock,
@@ -130,6 +131,7 @@ onEachStore((under) => {
       await under.query(
         "UPDATE job SET periodic_task_id = 's', slot = '2026-01-01 00:00:00.000' WHERE id = 'd'",
       )
+      await under.query(`${ADOPT} WHERE id = 'd'`)
       await under.query("DELETE FROM job WHERE id = 'e'")
       const { settled, lost } = await settle(...jobs.map((one) => succeeded(one, null)))
       expect(settled.map(({ id, scheduleId }) => [id, scheduleId])).toEqual([

@@ -8,7 +8,7 @@ import { type ClaimedJob, fenceOf } from '../../src/model/job.ts'
 import { cancel } from '../../src/model/manual-runs.ts'
 import type { Owner } from '../../src/model/owner.ts'
 import { toText } from '../../src/model/instant.ts'
-import { eachDatabase, type TestDatabase } from '../support/databases.ts'
+import { ADOPT, eachDatabase, type TestDatabase } from '../support/databases.ts'
 import {
   insert,
   LEASE_MS,
@@ -72,6 +72,7 @@ async function fill(database: TestDatabase): Promise<void> {
     'job (id, task, group_, periodic_task_id, slot, state, worker, run_at, priority)',
     jobs,
   )
+  await database.query(ADOPT)
   await database.query(
     "INSERT INTO worker (id, name, host, pid, tasks) VALUES ('other/1', 'other', 'h', 1, '[]')",
   )
@@ -426,6 +427,7 @@ eachDatabase(({ kind, bare }) => {
         `INSERT INTO job (id, task, periodic_task_id, slot, run, state, worker, attempt, claim)
          VALUES ('same job', 'task', 'same', '2026-01-01 00:00:00.000', 1, 'running', '${WORKER}', 1, 1)`,
       )
+      await database.query(`${ADOPT} WHERE id = 'same job'`)
       const fence = { id: 'same job', worker: WORKER, claim: 1 }
       const [policy] = policies('task').values()
       if (policy === undefined) throw new Error('no policy')

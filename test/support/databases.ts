@@ -28,6 +28,10 @@ import { columnsOf, openSqlite, sqliteVersion } from './sqlite.ts'
 export type { DatabaseKind }
 export type Row = Record<string, unknown>
 
+/** Gives jobs with the id of an existing schedule to it, as if they had been inserted with its identity. */
+export const ADOPT =
+  'UPDATE job SET periodic_task_uid = (SELECT uid FROM periodic_task WHERE id = periodic_task_id)'
+
 /** The private database of one test. */
 export interface TestDatabase {
   readonly kind: DatabaseKind

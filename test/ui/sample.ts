@@ -2,7 +2,7 @@
  * Sample data for a larger application: 200 schedules and about 10,000 jobs, with failures, skips, long names and
  * non-Latin scripts. The seed is fixed, so that only the times differ from run to run.
  */
-import type { TestDatabase } from '../support/databases.ts'
+import { ADOPT, type TestDatabase } from '../support/databases.ts'
 import { type Kalends, task } from '../../src/index.ts'
 import { timer } from '../../src/timer/index.ts'
 
@@ -307,6 +307,7 @@ async function history(
       some.flat(),
     )
   }
+  await database.query(ADOPT)
 }
 
 /**

@@ -24,6 +24,8 @@ export interface Evidence {
   readonly times: Times
   readonly schedules: readonly ScheduleEvidence[]
   readonly jobs: ReadonlyMap<string, JobRow>
+  /** The jobs of each row of `periodic_task`, by its identity, ordered by slot. Its id may have changed. */
+  readonly ofRow: ReadonlyMap<string, readonly JobRow[]>
   /** Edits to rows in the table `job`, by job, in order. */
   readonly jobEdits: ReadonlyMap<string, readonly EditEntry[]>
   /** The lines of the handlers, by job, in the order they were written. */
@@ -61,10 +63,10 @@ export function evidenceOf(record: RunRecord): Evidence {
     if (jobs.has(job.id)) twins.push(job)
     else jobs.set(job.id, job)
   }
-  const bySchedule = groupBy(
-    [...jobs.values()].filter((job) => job.slot !== null),
-    (job) => job.schedule ?? '',
-  )
+  const occurrences = [...jobs.values()]
+    .filter((job) => job.slot !== null)
+    .toSorted((a, b) => (a.slot ?? 0) - (b.slot ?? 0))
+  const bySchedule = groupBy(occurrences, (job) => job.schedule ?? '')
   const scheduleEdits = groupBy(
     edits.filter((entry) => entry.table === 'periodic_task'),
     (entry) => entry.id,
@@ -87,11 +89,12 @@ export function evidenceOf(record: RunRecord): Evidence {
         last: last.get(id) ?? null,
         written: written.get(id) ?? null,
         edits: scheduleEdits.get(id) ?? [],
-        jobs: (bySchedule.get(id) ?? []).toSorted((a, b) => (a.slot ?? 0) - (b.slot ?? 0)),
+        jobs: bySchedule.get(id) ?? [],
       }
       return { ...course, segments: segmentsOf(course, end, times) }
     }),
     jobs,
+    ofRow: groupBy(occurrences, (job) => job.scheduleUid ?? ''),
     jobEdits,
     runs: groupBy(runs, (line) => line.job),
     runsBy: groupBy(runs, (line) => line.worker),

@@ -6,6 +6,8 @@ import type { RowText } from '../record.ts'
 export interface JobRow {
   readonly id: string
   readonly schedule: string | null
+  /** The identity of the row of the schedule. */
+  readonly scheduleUid: string | null
   readonly slot: number | null
   readonly missed: number
   readonly task: string
@@ -24,6 +26,7 @@ export interface JobRow {
 /** A row of `periodic_task` at one instant. */
 export interface ScheduleRow {
   readonly id: string
+  readonly uid: string | null
   readonly enabled: boolean
   readonly timer: string
   readonly task: string
@@ -57,6 +60,7 @@ export function jobRow(row: RowText): JobRow {
   return {
     id: String(row['id']),
     schedule: textOf(row, 'periodic_task_id'),
+    scheduleUid: textOf(row, 'periodic_task_uid'),
     slot: msOf(row['slot']),
     missed: Number(row['missed']),
     task: String(row['task']),
@@ -76,6 +80,7 @@ export function jobRow(row: RowText): JobRow {
 export function scheduleRow(row: RowText): ScheduleRow {
   return {
     id: String(row['id']),
+    uid: textOf(row, 'uid'),
     enabled: Number(row['enabled']) !== 0,
     timer: String(row['timer']),
     task: String(row['task']),

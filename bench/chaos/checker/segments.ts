@@ -102,8 +102,9 @@ function cutsOf({ written, edits, last }: CourseOf, times: Times): Cut[] {
   const first = edits[0]?.before ?? last?.text ?? null
   const creation: Cut[] = []
   if (written !== null) {
-    // `created` has a column default, so it is not in `written` but in the row itself.
-    const row = { ...written.columns, id: written.id, created: first?.['created'] ?? null }
+    // These columns have defaults, so they are not in `written` but in the row itself.
+    const defaults = { created: first?.['created'] ?? null, uid: first?.['uid'] ?? null }
+    const row = { ...written.columns, id: written.id, ...defaults }
     const { from, until, host } = written
     creation.push({ before: null, after: scheduleRow(row), from, until, host, tries: 1, newest: null })
   } else if (edits.length === 0 && last !== null) {

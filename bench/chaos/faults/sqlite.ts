@@ -139,7 +139,7 @@ async function backup(other: SqliteProcess, file: SqliteFile): Promise<Omit<Faul
     const ms = Math.round(performance.now() - from)
     const copy = await file.connect(path)
     const [half] = await copy.rows(
-      `SELECT COUNT(*) AS n FROM job JOIN periodic_task ON periodic_task.id = job.periodic_task_id
+      `SELECT COUNT(*) AS n FROM job JOIN periodic_task ON periodic_task.uid = job.periodic_task_uid
         WHERE job.slot > periodic_task.last_slot AND periodic_task.id LIKE 'canary%'`,
     )
     const [jobs] = await copy.rows('SELECT COUNT(*) AS n FROM job')

@@ -59,11 +59,15 @@ function jobColumns(now: number): Column<Job>[] {
     { title: 'JOB', value: ({ id }) => id },
     { title: 'STATE', value: ({ state }) => state, style: ({ state }) => STATE_STYLES[state] },
     { title: 'TASK', value: ({ task }) => task, least: 8 },
-    { title: 'SCHEDULE', value: ({ scheduleId }) => scheduleId ?? '-', least: 8, optional: 1 },
+    { title: 'SCHEDULE', value: (job) => scheduleText(job) ?? '-', least: 8, optional: 1 },
     { title: 'SUBMITTED', value: ({ submittedAt }) => when(submittedAt), optional: 3 },
     { title: 'TOOK', value: (job) => took(job, now), align: 'right', optional: 2 },
     { title: 'ERROR', value: ({ error }) => firstLine(error) || '-', least: 5, optional: 1 },
   ]
+}
+
+function scheduleText({ scheduleId, scheduleDeleted }: Job): string | null {
+  return scheduleDeleted === true ? `${scheduleId ?? ''} (deleted)` : scheduleId
 }
 
 /** @param now  the time up to which the duration of a running job is measured, or null to show none */
@@ -148,7 +152,7 @@ function pageOf(job: Job, explanation: string | null): string {
     ['Explanation', explanation],
     ['Task', job.task],
     ['Args', json(job.args)],
-    ['Schedule', job.scheduleId],
+    ['Schedule', scheduleText(job)],
     ['Slot', time(job.slot)],
     ['Missed before it', job.missed === 0 ? null : String(job.missed)],
     ['Run', job.run === null ? null : String(job.run)],

@@ -66,7 +66,7 @@ export const blockedByNothing = ({ job }: Tables): string =>
 /** For periodic_task with the given alias: the schedule is waiting for a run to finish, but has no open job. */
 export const waitsForNothing = ({ job }: Tables, schedule: string): string =>
   `${schedule}.idle = 'awaiting-finish' AND NOT EXISTS (
-    SELECT 1 FROM ${job} AS a WHERE a.open_key = ${schedule}.id
+    SELECT 1 FROM ${job} AS a WHERE a.open_key = ${schedule}.uid
   )`
 
 /** For job AS a: the last attempt failed, and the job is being retried. */
@@ -75,7 +75,7 @@ export const RETRYING = "((a.state = 'waiting' AND a.attempt > 0) OR (a.state = 
 /** For periodic_task with the given alias: the status is `retrying`, but no job is being retried. */
 export const retriesNothing = ({ job }: Tables, schedule: string): string =>
   `${schedule}.status = 'retrying' AND NOT EXISTS (
-    SELECT 1 FROM ${job} AS a WHERE ${RETRYING} AND a.open_key = ${schedule}.id
+    SELECT 1 FROM ${job} AS a WHERE ${RETRYING} AND a.open_key = ${schedule}.uid
   )`
 
 /**

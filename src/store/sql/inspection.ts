@@ -34,7 +34,7 @@ const PRUNING_MS = 3_600_000
 const SCHEDULE = {
   ...picked(SETTINGS, ['task', 'timer']),
   ...picked(SCHEDULE_COLUMNS, ['nextRunAt', 'createdAt', 'lastError', 'retryAt', 'retry', 'retryLimit']),
-  idle: PLAN_COLUMNS.idle,
+  ...picked(PLAN_COLUMNS, ['uid', 'idle']),
 }
 const readSchedule = reader(SCHEDULE)
 
@@ -80,7 +80,9 @@ async function marks({ rows, dialect, tables }: Context): Promise<DoctorInput['m
   return found.map((row) => ({ ...row, ends: fromText(row.ends) }))
 }
 
-async function schedules({ rows, dialect, tables }: Context): Promise<DoctorSchedule[]> {
+type ReadSchedule = DoctorSchedule & { readonly uid: string }
+
+async function schedules({ rows, dialect, tables }: Context): Promise<ReadSchedule[]> {
   const found = await rows<{ id: string; due: number }>(
     `SELECT ${expressions(dialect, SCHEDULE).join(', ')},
        CASE WHEN worker IS NULL AND wake_at <= ${dialect.now} THEN 1 ELSE 0 END AS due
@@ -98,28 +100,28 @@ async function schedules({ rows, dialect, tables }: Context): Promise<DoctorSche
  */
 async function behind(
   context: Context,
-  active: readonly DoctorSchedule[],
+  active: readonly ReadSchedule[],
   now: Date,
 ): Promise<DoctorInput['behind']> {
   const { dialect, tables } = context
   const since = toText(new Date(now.getTime() - RECENT_MS))
-  const recent = `SELECT periodic_task_id AS id,
+  const recent = `SELECT ? AS id,
       CASE WHEN missed > 0 AND (state <> 'skipped' OR reason = 'missed') THEN 1 ELSE 0 END AS is_missed
     FROM ${tables.job}
-    WHERE periodic_task_id = ? AND slot >= ?
+    WHERE periodic_task_uid = ${dialect.jobId} AND slot >= ?
     ORDER BY slot DESC
     LIMIT ${integerLiteral(LAST_SLOTS)}`
-  const ids = active.filter((schedule) => isFrequent(schedule, now)).map(({ id }) => id)
+  const frequent = active.filter((schedule) => isFrequent(schedule, now))
   const missed = new Map<string, number>()
-  for (let first = 0; first < ids.length; first += FREQUENT_AT_ONCE) {
-    const some = ids.slice(first, first + FREQUENT_AT_ONCE)
+  for (let first = 0; first < frequent.length; first += FREQUENT_AT_ONCE) {
+    const some = frequent.slice(first, first + FREQUENT_AT_ONCE)
     const rows = await context.rows<{ id: string; is_missed: number }>(
       dialect.union(some.map(() => recent)),
-      some.flatMap((id) => [id, since]),
+      some.flatMap(({ id, uid }) => [id, uid, since]),
     )
     for (const { id, is_missed: isMissed } of rows) missed.set(id, (missed.get(id) ?? 0) + isMissed)
   }
-  return ids.filter((id) => (missed.get(id) ?? 0) >= TOO_MANY).map((id) => ({ id }))
+  return frequent.filter(({ id }) => (missed.get(id) ?? 0) >= TOO_MANY).map(({ id }) => ({ id }))
 }
 
 async function waitingJobs({ rows, tables }: Context): Promise<DoctorInput['waiting']> {
@@ -173,10 +175,10 @@ async function broken(
       [toText(new Date(now.getTime() - UNREPORTED_MS))],
     ),
     blocked: await rows<{ id: string; schedule: string }>(
-      `SELECT MIN(id) AS id, periodic_task_id AS schedule
+      `SELECT MIN(id) AS id, MIN(periodic_task_id) AS schedule
        FROM ${byState(`${tables.job} AS b`)}
        WHERE ${blockedByNothing(tables)}
-       GROUP BY periodic_task_id
+       GROUP BY periodic_task_uid
        ${first}`,
     ),
     endless: await rows<{ id: string }>(

@@ -7,6 +7,7 @@ import type { Dialect, SqlValue } from '../database.ts'
 import { fromStored, toText } from '../../model/instant.ts'
 import type { SettledAttempt } from '../executing-store.ts'
 import type { FinishedRun, JobStore, NewJob, SubmittingStore } from '../job-store.ts'
+import { RowsChangedError } from '../rows-changed.ts'
 import { lockRows, touchSchedules, updateLocked, updateRows } from './by-key.ts'
 import { and, both, type Condition, OPEN, scopeCondition } from './conditions.ts'
 import {
@@ -16,7 +17,7 @@ import {
   type TablesContext,
   type WriteContext,
 } from './context.ts'
-import { evenIfNextIsRejected, type SettlingRow, settlingColumns, writeOutcomes } from './outcomes.ts'
+import { byUid, evenIfNextIsRejected, type SettlingRow, settlingColumns, writeOutcomes } from './outcomes.ts'
 import { attemptRecorder, type RecordAttempts, settledAttempt } from './settle.ts'
 import { findOpenJob, findOwn, findOwnId, shownJob } from './own-ids.ts'
 import {
@@ -155,7 +156,7 @@ async function finishLocked(
     await updateRows(tx, tx.tables.job, { started: '?', finished: '?' }, [row.id], {
       params: [toText(startedAt), toText(endedAt)],
     })
-    settled = { ...settledAttempt(of, promoted), startedAt, endedAt }
+    settled = { ...settledAttempt(of, schedules, promoted), startedAt, endedAt }
   }
   const job = await readJob(tx, owner, locked.row.id)
   return job && { job, settled }
@@ -183,19 +184,22 @@ function retryJob(
     const locked = await lockWithSchedule(tx, owner, name)
     if (locked === null) return null
     const { row, schedules } = locked
-    const { schedule } = row
+    const { schedule, scheduleId } = row
     const overlap = schedules.get(schedule ?? '')?.overlap ?? null
     const { exclusive } = decide({
       id: shownId(owner, row.id),
       task: row.task,
       state: row.state,
       queue: row.queue,
-      scheduleId: schedule && shownId(owner, schedule),
+      scheduleId: scheduleId && shownId(owner, scheduleId),
       overlap,
       // Submissions of the schedule wait for its row, which is locked here.
       open: schedule === null || overlap === 'allow' ? null : await findOpenJob(tx, owner, schedule),
     })
-    await touchSchedules(tx, [...schedules.keys()])
+    await touchSchedules(
+      tx,
+      [...schedules.values()].map(({ id }) => id),
+    )
     await updateLocked(tx, tables.job, { ...AGAIN, exclusive: '?' }, [row.id], {
       params: [Number(exclusive)],
       where: and('+state = ? AND claim = ?', row.state, row.claim),
@@ -207,7 +211,7 @@ function retryJob(
 async function readJob({ select, tables, dialect }: Context, owner: Owner, id: string): Promise<Job | null> {
   const scope = scopeCondition(owner)
   const [row] = await select<JobRow>(
-    jobExpressions(dialect),
+    jobExpressions({ dialect, tables }),
     `FROM ${tables.job} WHERE id = ${dialect.jobId}${scope.text}`,
     [id, ...scope.params],
   )
@@ -263,7 +267,12 @@ function runAtOf(dialect: Dialect, { runAt, delayMs }: NewJob): Condition {
   return delayMs === null ? parameter(runAt && toText(runAt)) : { text: dialect.nowPlus(delayMs), params: [] }
 }
 
-/** Locks the schedule, then the job: the order in which all transactions take locks. */
+/**
+ * Locks the schedule, then the job: the order in which all transactions take locks.
+ *
+ * @returns the schedule by `uid`; no schedule if it was deleted
+ * @throws RowsChangedError if it was deleted or renamed while its lock was awaited
+ */
 async function lockWithSchedule(
   tx: Context,
   owner: Owner,
@@ -274,25 +283,28 @@ async function lockWithSchedule(
   const id = await findOwnId(tx, 'job', owner, name)
   if (id === null) return null
   const params = [id, ...scope.params]
-  const [found] = await tx.select<{ schedule: string | null }>(
-    ['periodic_task_id AS schedule'],
+  const scheduleOfJob = `(SELECT s.id FROM ${tables.schedule} AS s WHERE s.uid = periodic_task_uid)`
+  const [found] = await tx.select<{ schedule: string | null; uid: string | null }>(
+    [`${scheduleOfJob} AS schedule`, 'periodic_task_uid AS uid'],
     `FROM ${tables.job} WHERE id = ${dialect.jobId}${scope.text}`,
     params,
   )
   if (found === undefined) return null
-  const schedules = await lockRows<PlannableRow>(tx, {
+  const rows = await lockRows<PlannableRow>(tx, {
     table: tables.schedule,
     columns: plannableColumns(dialect),
     ids: found.schedule === null ? [] : [found.schedule],
     locked: 'wait',
   })
+  if (found.schedule !== null && rows[0]?.uid !== found.uid)
+    throw new RowsChangedError(tables.schedule, 0, rows.length)
   const [row] = await tx.select<SettlingRow>(
     settlingColumns(dialect),
     `FROM ${tables.job}
      WHERE id = ${dialect.jobId}${scope.text} ${dialect.locked('wait')}`,
     params,
   )
-  return row === undefined ? null : { row, schedules: new Map(schedules.map((of) => [of.id, of])) }
+  return row === undefined ? null : { row, schedules: byUid(rows) }
 }
 
 const AGAIN = {

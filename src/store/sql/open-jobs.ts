@@ -13,7 +13,7 @@ import { lockRows, updateLocked, updateRows } from './by-key.ts'
 import { and, both, type Condition, OPEN } from './conditions.ts'
 import type { AnyContext, Context, WriteContext } from './context.ts'
 import { plannableColumns, type PlannableRow } from './rows.ts'
-import { type SettlingRow, settlingColumns, writeOutcomes } from './outcomes.ts'
+import { byUid, type SettlingRow, settlingColumns, writeOutcomes } from './outcomes.ts'
 import type { Tables } from './tables.ts'
 
 /** A statement has a limited number of parameters. */
@@ -21,6 +21,7 @@ const AT_ONCE = 500
 
 interface OpenJob {
   readonly id: string
+  /** The `uid` of the schedule. */
   readonly schedule: string
   readonly state: 'waiting' | 'blocked' | 'running' | 'external'
   readonly attempt: number
@@ -39,7 +40,7 @@ export interface JobsBefore {
  * that the unique key does not cover. Jobs that may be replaced or give way are locked, so that no worker claims
  * them in the meantime.
  *
- * @returns the jobs by schedule, without schedules whose jobs another transaction has locked
+ * @returns the jobs by the `uid` of their schedule, without schedules whose jobs another transaction has locked
  */
 export async function jobsBefore(
   tx: Context,
@@ -48,28 +49,27 @@ export async function jobsBefore(
   if (rows.length === 0) return new Map()
   const { dialect, tables } = tx
   const { job, schedule, freeze, openIndex } = tables
-  const ids = rows.map((row) => row.id)
   const found = await tx.rows<
     OpenJob | { id: null; schedule: string; number: number | null; freezes: number }
   >(
-    `SELECT id, periodic_task_id AS schedule, state, attempt, NULL AS number, NULL AS freezes
+    `SELECT id, open_key AS schedule, state, attempt, NULL AS number, NULL AS freezes
      FROM ${dialect.found(job, { index: openIndex })}
-     WHERE open_key IN (${placeholders(ids)})
+     WHERE open_key IN (${placeholders(rows, dialect.jobId)})
      UNION ALL
-     SELECT NULL, s.id, NULL, NULL, ${latestRun(tables)},
+     SELECT NULL, s.uid, NULL, NULL, ${latestRun(tables)},
        (SELECT COUNT(*) FROM ${freeze} AS f WHERE ${dialect.instant('f.until')} > ${dialect.instant('s.nextrun')})
      FROM ${dialect.found(`${schedule} AS s`, 'key')}
-     WHERE s.id IN (${placeholders(ids)})`,
-    [...ids, ...ids],
+     WHERE s.id IN (${placeholders(rows)})`,
+    [...rows.map(({ uid }) => uid), ...rows.map(({ id }) => id)],
   )
   const open = found.flatMap((one) => (one.id === null ? [] : [one]))
   const replacing = new Set(
-    rows.filter((row) => row.overlap === 'replace' || row.yields === 1).map((row) => row.id),
+    rows.filter((row) => row.overlap === 'replace' || row.yields === 1).map((row) => row.uid),
   )
   const replaceable = open.filter((one) => replacing.has(one.schedule))
   const got = await lockRows<OpenJob>(tx, {
     table: job,
-    columns: ['id', 'periodic_task_id AS schedule', 'state', 'attempt'],
+    columns: ['id', 'open_key AS schedule', 'state', 'attempt'],
     ids: replaceable.map((one) => one.id),
     where: OPEN,
   })
@@ -92,13 +92,13 @@ export async function jobsBefore(
 /** The schedule's row must be locked, so that the numbers cannot change. */
 export async function openJobs(
   { select, dialect, tables, locking }: AnyContext,
-  schedule: string,
+  scheduleUid: string,
 ): Promise<OpenJobs> {
   const { job, openIndex: index } = tables
   const open = await select<Pick<OpenJob, 'state' | 'attempt'>>(
     ['state', 'attempt'],
-    `FROM ${dialect.found(job, { index })} WHERE open_key = ? ${locking}`,
-    [schedule],
+    `FROM ${dialect.found(job, { index })} WHERE open_key = ${dialect.jobId} ${locking}`,
+    [scheduleUid],
   )
   return countStates(open)
 }
@@ -107,7 +107,7 @@ export async function openJobs(
 async function stillOpen(tx: Context, jobs: readonly OpenJob[]): Promise<ReadonlySet<string>> {
   if (jobs.length === 0) return new Set()
   const rows = await tx.rows<{ schedule: string }>(
-    `SELECT periodic_task_id AS schedule FROM ${tx.tables.job}
+    `SELECT open_key AS schedule FROM ${tx.tables.job}
      WHERE ${OPEN} AND id IN (${placeholders(jobs, tx.dialect.jobId)})`,
     jobs.map(({ id }) => id),
   )
@@ -135,29 +135,29 @@ export async function replaceOpen(tx: Context, jobs: readonly OpenJob[]): Promis
 
 const CANCELLABLE = "state IN ('waiting', 'blocked', 'running')"
 
-function cancellable(of: AnyContext, schedule: string, scope: Condition): Promise<{ id: string }[]> {
+function cancellable(of: AnyContext, uid: string, scope: Condition): Promise<{ id: string }[]> {
   const { dialect, tables, locking } = of
   return of.select(
     ['id'],
     `FROM ${dialect.found(tables.job, { index: tables.openIndex })}
-     WHERE open_key = ? AND ${CANCELLABLE}${scope.text}
+     WHERE open_key = ${dialect.jobId} AND ${CANCELLABLE}${scope.text}
      ORDER BY id ${locking}`,
-    [schedule, ...scope.params],
+    [uid, ...scope.params],
   )
 }
 
 /** Does the same as `cancelOpen`, but in transactions of its own, without the jobs that the database rejects. */
 export async function cancelEach(
   context: WriteContext & Required<Pick<WriteContext, 'isolations'>>,
-  schedule: string,
+  schedule: Pick<PlannableRow, 'id' | 'uid'>,
   scope: Condition,
   why: string,
 ): Promise<void> {
   const { tables, dialect } = context
-  await context.isolations.of('cancel').write(await cancellable(context, schedule, scope), {
+  await context.isolations.of('cancel').write(await cancellable(context, schedule.uid, scope), {
     write: (some) =>
       context.transaction(async (tx) => {
-        const ids = [schedule]
+        const ids = [schedule.id]
         await lockRows(tx, { table: tables.schedule, columns: ['id'], ids, locked: 'wait' })
         const these = and(`id IN (${placeholders(some, dialect.jobId)})`, ...some.map(({ id }) => id))
         await cancelOpen(tx, schedule, both(scope, these), why)
@@ -172,12 +172,12 @@ export async function cancelEach(
  */
 export async function cancelOpen(
   tx: AnyContext,
-  schedule: string,
+  { id: schedule, uid }: Pick<PlannableRow, 'id' | 'uid'>,
   scope: Condition,
   why: string,
 ): Promise<void> {
   const { dialect, tables } = tx
-  const found = await cancellable(tx, schedule, scope)
+  const found = await cancellable(tx, uid, scope)
   const columns = plannableColumns(dialect)
   const outcome = { state: 'cancelled', reason: 'paused', error: null, result: null } as const
   for (let start = 0; start < found.length; start += AT_ONCE) {
@@ -201,7 +201,7 @@ export async function cancelOpen(
     await writeOutcomes(
       tx,
       queued.map((row) => ({ row, outcome })),
-      new Map(of.map((row) => [row.id, row])),
+      byUid(of),
       { next: () => null },
     )
   }
@@ -213,8 +213,8 @@ export async function yieldRetries(
   rows: readonly PlannableRow[],
   before: ReadonlyMap<string, JobsBefore>,
 ): Promise<void> {
-  const ids = rows.flatMap(({ id: schedule }) =>
-    (before.get(schedule)?.jobs ?? []).flatMap(({ id, state }) => (state === 'waiting' ? [id] : [])),
+  const ids = rows.flatMap(({ uid }) =>
+    (before.get(uid)?.jobs ?? []).flatMap(({ id, state }) => (state === 'waiting' ? [id] : [])),
   )
   const columns = settlingColumns(tx.dialect)
   const table = tx.tables.job
@@ -222,11 +222,10 @@ export async function yieldRetries(
   const jobs = await lockRows<SettlingRow>(tx, { table, columns, ids: ids.toSorted(), where })
   if (jobs.length < ids.length) throw new RowsChangedError(table, jobs.length, ids.length)
   const outcome = { state: 'failed', reason: 'yielded', error: null, result: null } as const
-  const schedules = new Map(rows.map((row) => [row.id, row]))
   await writeOutcomes(
     tx,
     jobs.map((row) => ({ row, outcome })),
-    schedules,
+    byUid(rows),
     // The plan has already decided the next run, and `last_error` is written again with the plan.
     { next: () => null },
   )
@@ -247,6 +246,6 @@ function countStates(jobs: readonly Pick<OpenJob, 'state' | 'attempt'>[]): OpenJ
  */
 export function latestRun({ job }: Pick<Tables, 'job'>): string {
   return `(SELECT j.run FROM ${job} AS j
-    WHERE j.periodic_task_id = s.id AND j.run IS NOT NULL
+    WHERE j.periodic_task_uid = s.uid AND j.run IS NOT NULL
     ORDER BY j.slot DESC LIMIT 1)`
 }

@@ -19,7 +19,10 @@ import { type PlannableRow, plannedFrom, toPlannable } from './rows.ts'
 /** The columns of a job that are read before its outcome is written. */
 export interface SettlingRow {
   id: string
+  /** The `uid` of the row of its schedule, which may have been deleted. */
   schedule: string | null
+  /** The id that this row had. */
+  scheduleId: string | null
   task: string
   state: JobState
   queue: string | null
@@ -52,11 +55,16 @@ export function settlingColumns({ instant, now }: Dialect): string[] {
   ]
   return [
     'id',
-    'periodic_task_id AS schedule',
+    'periodic_task_uid AS schedule',
+    'periodic_task_id AS scheduleId',
     ...names,
     `${instant('started')} AS started`,
     `${now} AS clock`,
   ]
+}
+
+export function byUid(rows: readonly PlannableRow[]): Map<string, PlannableRow> {
+  return new Map(rows.map((row) => [row.uid, row]))
 }
 
 /**
@@ -78,8 +86,9 @@ export async function evenIfNextIsRejected<Result>(
 }
 
 /**
+ * @param schedules  the existing rows, by `uid`
  * @param next  decides how finished runs change the plan of their schedule
- * @returns the blocked jobs that became waiting, by schedule
+ * @returns the blocked jobs that became waiting, by the `uid` of their schedule
  */
 export async function writeOutcomes(
   tx: AnyContext,
@@ -241,7 +250,7 @@ export async function nextInTurn(
   const rows = await tx.select<{ id: string; schedule: string }>(
     ['MIN(id) AS id', 'open_key AS schedule'],
     `FROM ${tx.dialect.found(`${job} AS b`, { index })}
-     WHERE open_key IN (${placeholders(schedules)})
+     WHERE open_key IN (${placeholders(schedules, jobId)})
        AND state = 'blocked'
        AND id NOT IN (${placeholders(ids, jobId)})
        AND NOT EXISTS (
@@ -321,20 +330,20 @@ async function writeSchedules(
   next: typeof finish,
 ): Promise<void> {
   const bySchedule = groupBy(settling, ({ row }) => row.schedule ?? '')
-  const changed = [...bySchedule].flatMap(([id, jobs]) => {
-    const row = rows.get(id)
+  const changed = [...bySchedule].flatMap(([uid, jobs]) => {
+    const row = rows.get(uid)
     const relevant = jobs.filter((one) => isFinal(one) || hasFailed(one) || (row?.retry_at ?? null) !== null)
-    return row === undefined || relevant.length === 0 ? [] : [{ id, row, jobs: relevant }]
+    return row === undefined || relevant.length === 0 ? [] : [{ row, uid, id: row.id, jobs: relevant }]
   })
   const awaiting = changed.filter(({ row }) => row.idle === 'awaiting-finish')
-  const open = await openCounts(tx, idsOf(awaiting))
+  const open = await openCounts(tx, uidsOf(awaiting))
   // Only these schedules are searched for retries, because the search may take a long time.
-  const retried = idsOf(changed.filter(({ jobs }) => jobs.some((one) => hasFailed(one) || wasRetried(one))))
+  const retried = uidsOf(changed.filter(({ jobs }) => jobs.some((one) => hasFailed(one) || wasRetried(one))))
   const retries = await nextRetries(tx, retried)
-  const batch = changed.map(({ id, row, jobs }) => ({
-    ...scheduleAfter(row, jobs, open.get(id) ?? 0, next),
-    retried: Number(retried.includes(id)),
-    ...(retries.get(id) ?? NO_RETRY),
+  const batch = changed.map(({ uid, row, jobs }) => ({
+    ...scheduleAfter(row, jobs, open.get(uid) ?? 0, next),
+    retried: Number(retried.includes(uid)),
+    ...(retries.get(uid) ?? NO_RETRY),
   }))
   await updateFromBatch(tx, tx.tables.schedule, SCHEDULE_COLUMNS, batch, SCHEDULE_ASSIGNMENTS)
   const unchanged = changed.filter(
@@ -344,6 +353,7 @@ async function writeSchedules(
 }
 
 const idsOf = (rows: readonly { readonly id: string }[]) => rows.map(({ id }) => id)
+const uidsOf = (rows: readonly { readonly uid: string }[]) => rows.map(({ uid }) => uid)
 
 /** @param open  the number of the schedule's jobs that are not final */
 function scheduleAfter(row: PlannableRow, jobs: readonly Settling[], open: number, next: typeof finish) {
@@ -375,20 +385,20 @@ const NO_RETRY = { retry_at: null, retry: null, retry_limit: null }
 async function nextRetries(tx: AnyContext, schedules: readonly string[]) {
   if (schedules.length === 0) return new Map<string, never>()
   const { dialect, tables } = tx
-  const rows = await tx.select<{ id: string; retry_at: string; retry: number; retry_limit: number | null }>(
-    ['id', 'retry_at', 'retry', 'retry_limit'],
+  const rows = await tx.select<{ uid: string; retry_at: string; retry: number; retry_limit: number | null }>(
+    ['uid', 'retry_at', 'retry', 'retry_limit'],
     `FROM (
-       SELECT periodic_task_id AS id, COALESCE(${dialect.instant('run_at')}, ${dialect.now}) AS retry_at,
+       SELECT open_key AS uid, COALESCE(${dialect.instant('run_at')}, ${dialect.now}) AS retry_at,
          CASE WHEN state = 'running' THEN attempt - 1 ELSE attempt END AS retry,
          CASE WHEN max_retries >= 0 THEN max_retries END AS retry_limit,
-         ROW_NUMBER() OVER (PARTITION BY periodic_task_id ORDER BY run_at, id) AS place
+         ROW_NUMBER() OVER (PARTITION BY open_key ORDER BY run_at, id) AS place
        FROM ${dialect.found(`${tables.job} AS a`, { index: tables.openIndex })}
-       WHERE ${RETRYING} AND open_key IN (${placeholders(schedules)})
+       WHERE ${RETRYING} AND open_key IN (${placeholders(schedules, dialect.jobId)})
      ) AS retries
      WHERE place = 1`,
     schedules,
   )
-  return new Map(rows.map((row) => [row.id, row]))
+  return new Map(rows.map(({ uid, ...retry }) => [uid, retry]))
 }
 
 async function openCounts(
@@ -397,12 +407,12 @@ async function openCounts(
 ): Promise<ReadonlyMap<string, number>> {
   if (schedules.length === 0) return new Map()
   const { job, openIndex } = tx.tables
-  const rows = await tx.select<{ id: string; open: number }>(
-    ['open_key AS id', 'COUNT(*) AS open'],
+  const rows = await tx.select<{ uid: string; open: number }>(
+    ['open_key AS uid', 'COUNT(*) AS open'],
     `FROM ${tx.dialect.found(job, { index: openIndex })}
-     WHERE open_key IN (${placeholders(schedules)})
+     WHERE open_key IN (${placeholders(schedules, tx.dialect.jobId)})
      GROUP BY open_key`,
     schedules,
   )
-  return new Map(rows.map((row) => [row.id, row.open]))
+  return new Map(rows.map((row) => [row.uid, row.open]))
 }

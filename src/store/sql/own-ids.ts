@@ -77,8 +77,8 @@ export function ownerIndex(tables: Tables, table: 'schedule' | 'job', { submitte
 export function shownSchedule<Row extends StoredSchedule>(
   owner: Owner,
   schedule: Row,
-): Omit<Row, 'idle'> & Schedule {
-  const { idle: _, ...rest } = schedule
+): Omit<Row, 'uid' | 'idle'> & Schedule {
+  const { uid: _, idle: __, ...rest } = schedule
   const { id, lastJobId } = rest
   return {
     ...rest,
@@ -100,17 +100,17 @@ export function shownJob<Row extends Job>(owner: Owner, job: Row): Row {
 export async function findOpenJob(
   context: AnyContext,
   owner: Owner,
-  scheduleId: string,
+  scheduleUid: string,
 ): Promise<OpenJob | null> {
   const scope = scopeCondition(owner)
   const isOwn = `CASE WHEN 1 = 1${scope.text} THEN 1 ELSE 0 END`
   const [open] = await context.select<{ id: string; state: JobState; number: number; is_own: number }>(
     ['id', 'state', 'COUNT(*) OVER () AS number', `${isOwn} AS is_own`],
     `FROM ${context.tables.job}
-     WHERE open_key = ?
+     WHERE open_key = ${context.dialect.jobId}
      ORDER BY id
      LIMIT 1`,
-    [...scope.params, scheduleId],
+    [...scope.params, scheduleUid],
   )
   if (open === undefined) return null
   const { id, state, number } = open

@@ -31,7 +31,7 @@ async function deleteDone(context: TablesContext, before: string, limit: number)
   // A declared schedule would be created again. `wake_at` is not NULL if an edit has not been planned yet.
   const condition = `status = 'done' AND after_done = 'delete' AND declared_by IS NULL AND wake_at IS NULL
      AND ${['created', 'last_slot', 'last_finished'].map(isOlder).join(' AND ')}
-     AND NOT EXISTS (SELECT 1 FROM ${job} AS a WHERE a.periodic_task_id = ${schedule}.id)`
+     AND NOT EXISTS (SELECT 1 FROM ${job} AS a WHERE a.periodic_task_uid = ${schedule}.uid)`
   const params = [before, before, before]
   await eachFound(isolations.of('removeSchedule'), {
     find: (except) =>
@@ -93,32 +93,32 @@ async function pruneMany(context: TablesContext, perSchedule: number, limit: num
   // Counts only jobs that may be removed; otherwise, schedules with many open jobs, or with jobs that the database does
   // not let go, would keep other schedules from being pruned.
   const except = exceptFor(isolations.of('removeJob').leftOut(), dialect.jobId)
-  const removable = `${FINAL} AND periodic_task_id IS NOT NULL AND slot IS NOT NULL${except.text}`
-  const crowded = await context.rows<{ id: string }>(
-    `SELECT periodic_task_id AS id FROM ${job}
+  const removable = `${FINAL} AND periodic_task_uid IS NOT NULL AND slot IS NOT NULL${except.text}`
+  const crowded = await context.rows<{ uid: string }>(
+    `SELECT periodic_task_uid AS uid FROM ${job}
      WHERE ${removable}
-     GROUP BY periodic_task_id
+     GROUP BY periodic_task_uid
      HAVING COUNT(*) > ${integerLiteral(perSchedule)}
      LIMIT 100`,
     except.params,
   )
   let removed = 0
-  for (const { id } of crowded) {
+  for (const { uid } of crowded) {
     const [newest] = await context.rows<{ slot: string }>(
       `SELECT slot FROM ${job}
-       WHERE periodic_task_id = ? AND ${removable}
+       WHERE periodic_task_uid = ${dialect.jobId} AND ${removable}
        ORDER BY slot DESC
        LIMIT 1 OFFSET ${integerLiteral(perSchedule)}`,
-      [id, ...except.params],
+      [uid, ...except.params],
     )
     if (newest === undefined) continue
     removed += await removeFound(context, (others) =>
       context.rows(
         `SELECT id FROM ${job}
-         WHERE periodic_task_id = ? AND slot <= ? AND ${FINAL}${others.text}
+         WHERE periodic_task_uid = ${dialect.jobId} AND slot <= ? AND ${FINAL}${others.text}
          ORDER BY slot
          LIMIT ${integerLiteral(limit - removed)}`,
-        [id, newest.slot, ...others.params],
+        [uid, newest.slot, ...others.params],
       ),
     )
     if (removed >= limit) break

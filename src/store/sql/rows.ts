@@ -24,14 +24,15 @@ import {
 } from '../../model/settings.ts'
 import { DEFAULT_POLICY, type RunPolicy } from '../../model/task.ts'
 import type { Dialect, SqlValue } from '../database.ts'
+import type { AnyContext } from './context.ts'
 
 /** The schedule columns that planning reads. The args stay in the database because they may be large. */
 const PLANNABLE = {
   ...PLANNING_COLUMNS,
   ...picked(SCHEDULE_COLUMNS, ['runCount', 'errorCount', 'retryAt', 'markedBy']),
-  ...picked(PLAN_COLUMNS, ['markedAt', 'plannedFrom']),
+  ...picked(PLAN_COLUMNS, ['uid', 'markedAt', 'plannedFrom']),
 }
-const SCHEDULE = { ...SETTINGS, ...SCHEDULE_COLUMNS, idle: PLAN_COLUMNS.idle }
+const SCHEDULE = { ...SETTINGS, ...SCHEDULE_COLUMNS, ...picked(PLAN_COLUMNS, ['uid', 'idle']) }
 const JOB = { ...OCCURRENCE_COLUMNS, ...JOB_SETTINGS, ...JOB_COLUMNS }
 /** What a claim reads. Other columns are empty or written by the claim, and each column costs the driver time. */
 const STARTABLE = {
@@ -49,6 +50,8 @@ export interface PlannableRow extends Row<typeof PLANNABLE> {
 export interface ScheduleRow extends PlannableRow, Row<typeof SCHEDULE> {}
 export interface JobRow extends Row<typeof JOB> {
   id: string
+  /** 1 if the schedule that created the job was deleted. */
+  is_left_over?: number
 }
 /** A job that may start, and the database's clock at the time when the job was read. */
 export interface StartableRow extends Row<typeof STARTABLE> {
@@ -72,12 +75,15 @@ export function scheduleExpressions(dialect: Dialect): string[] {
   return [...expressions(dialect, { ...PLANNABLE, ...SCHEDULE }), 'definition', `${dialect.now} AS clock`]
 }
 
-export function jobExpressions(dialect: Dialect): string[] {
-  return expressions(dialect, JOB)
+/** The columns of a job that people see. */
+export function jobExpressions({ dialect, tables }: Pick<AnyContext, 'dialect' | 'tables'>): string[] {
+  const schedule = `SELECT 1 FROM ${tables.schedule} AS s WHERE s.uid = periodic_task_uid`
+  const isLeftOver = `periodic_task_id IS NOT NULL AND NOT EXISTS (${schedule})`
+  return [...expressions(dialect, JOB), `CASE WHEN ${isLeftOver} THEN 1 ELSE 0 END AS is_left_over`]
 }
 
 export function jobColumns(dialect: Dialect): string {
-  return jobExpressions(dialect).join(', ')
+  return expressions(dialect, JOB).join(', ')
 }
 
 export function startableColumns(dialect: Dialect): string[] {
@@ -171,7 +177,12 @@ function valueOf(column: Column, stored: unknown): unknown {
 
 const readPlanning = reader(PLANNING_COLUMNS)
 export const toSchedule: (row: ScheduleRow) => StoredSchedule = reader(SCHEDULE)
-export const toJob: (row: JobRow) => Job = reader(JOB)
+const readJob: (row: JobRow) => Job = reader(JOB)
+
+export function toJob(row: JobRow): Job {
+  const job = readJob(row)
+  return row.is_left_over === 1 ? { ...job, scheduleDeleted: true } : job
+}
 
 export function toPlannable(row: PlannableRow): Plannable {
   const planned = row.planned_from === null ? null : splitPlannedFrom(row.planned_from)

@@ -1,8 +1,8 @@
 /**
  * Inserts the jobs and skips of planned schedules, unless they already exist or are merged into the previous skip.
  *
- * The rows of the schedules must be locked. A unique index on (schedule, slot) prevents a second job for a slot; the
- * unique index on (open_key, open_turn) prevents a second exclusive job that runs or waits.
+ * The rows of the schedules must be locked. A unique index on (periodic_task_uid, slot) prevents a second job for a
+ * slot; the unique index on (open_key, open_turn) prevents a second exclusive job that runs or waits.
  */
 import { toText } from '../../model/instant.ts'
 import { nextRunNumber } from '../../model/manual-runs.ts'
@@ -27,7 +27,7 @@ export interface Planned {
 }
 
 export function idOf({ row, ids }: Planned, { slot }: { readonly slot: Date }): string {
-  const id = ids.get(slot.getTime()) ?? occurrenceId(row.id, slot)
+  const id = ids.get(slot.getTime()) ?? occurrenceId(row.uid, slot)
   ids.set(slot.getTime(), id)
   return id
 }
@@ -36,27 +36,28 @@ const MAX_MISSED = 2_147_483_647
 
 /**
  * Leaves out slots that already have a row in the job table, even if the schedule's row does not reflect this. A run
- * replaces a skip that was written while the clock was ahead, because that slot was not missed after all. Only the
- * schedule and the slot matter: if another row has the id of an occurrence, the occurrence gets a different id.
+ * replaces a skip that was written while the clock was ahead, because that slot was not missed after all. Only the `uid`
+ * of the schedule and the slot matter: if another row has the id of an occurrence, the occurrence gets a different id.
  */
 export async function withoutDecided(tx: Context, planned: Planned): Promise<Planned> {
   const { row, plan, ids } = planned
+  const { jobId } = tx.dialect
   const decided = new Set<string>()
   const { job } = tx.tables
   for (const one of [...plan.runs, ...plan.skips]) {
-    const id = occurrenceId(row.id, one.slot)
+    const id = occurrenceId(row.uid, one.slot)
     const slot = toText(one.slot)
     const found = await tx.rows<{ id: string; own: number; early_skip: number }>(
       `SELECT id,
-         CASE WHEN periodic_task_id = ? AND slot = ? THEN 1 ELSE 0 END AS own,
+         CASE WHEN periodic_task_uid = ${jobId} AND slot = ? THEN 1 ELSE 0 END AS own,
          CASE WHEN state = 'skipped' AND finished > ? THEN 1 ELSE 0 END AS early_skip
        FROM ${job}
-       WHERE (periodic_task_id = ? AND slot = ?) OR id = ${tx.dialect.jobId}`,
-      [row.id, slot, row.clock, row.id, slot, id],
+       WHERE (periodic_task_uid = ${jobId} AND slot = ?) OR id = ${jobId}`,
+      [row.uid, slot, row.clock, row.uid, slot, id],
     )
     const existing = found.find(({ own }) => own === 1)
     if (existing?.early_skip === 1 && 'state' in one)
-      await tx.run(`DELETE FROM ${job} WHERE id = ${tx.dialect.jobId}`, [existing.id])
+      await tx.run(`DELETE FROM ${job} WHERE id = ${jobId}`, [existing.id])
     else if (existing !== undefined) decided.add(slot)
     // Another row has this id.
     else if (found.length > 0) ids.set(one.slot.getTime(), newJobId(one.slot))
@@ -79,22 +80,23 @@ export async function withoutDecided(tx: Context, planned: Planned): Promise<Pla
 export async function foldSkips(tx: Context, planned: readonly Planned[]): Promise<readonly Planned[]> {
   const candidates = planned.filter(({ row, plan }) => plan.skips.length > 0 && row.last_slot !== null)
   if (candidates.length === 0) return planned
-  const found = await tx.rows<{ id: string; schedule: string; reason: string }>(
-    `SELECT id, periodic_task_id AS schedule, reason
+  const isOf = `(periodic_task_uid = ${tx.dialect.jobId} AND slot = ?)`
+  const found = await tx.rows<{ id: string; uid: string; reason: string }>(
+    `SELECT id, periodic_task_uid AS uid, reason
      FROM ${tx.tables.job}
      WHERE state = 'skipped' AND error IS NULL
-       AND (${candidates.map(() => '(periodic_task_id = ? AND slot = ?)').join(' OR ')})`,
-    candidates.flatMap(({ row }) => [row.id, row.last_slot]),
+       AND (${candidates.map(() => isOf).join(' OR ')})`,
+    candidates.flatMap(({ row }) => [row.uid, row.last_slot]),
   )
   // A skip is merged only if no other transaction has locked the previous one, because the history must not delay a
   // schedule.
   const ids = found.map(({ id }) => id)
   const free = new Set(await lockIds(tx, tx.tables.job, ids))
-  const before = new Map(found.filter(({ id }) => free.has(id)).map((skip) => [skip.schedule, skip]))
+  const before = new Map(found.filter(({ id }) => free.has(id)).map((skip) => [skip.uid, skip]))
   const folded = candidates.flatMap((candidate) => {
     const { runs, skips } = candidate.plan
     const [skip] = skips
-    const into = before.get(candidate.row.id)
+    const into = before.get(candidate.row.uid)
     if (skip === undefined || skip.error !== null || into?.reason !== skip.reason) return []
     // The skip is not merged if there is a run in between.
     return runs.some(({ slot }) => slot < skip.slot) ? [] : [{ candidate, skip, into }]
@@ -176,8 +178,9 @@ const SCHEDULE_JOB = {
 } as const
 
 /**
- * Inserts jobs in the order of their schedules' keys. The rows of the schedules must be locked. The batch is one
- * parameter, and args are copied inside the database, so neither exceeds the packet limit of a server.
+ * Inserts jobs in the order of the index on (open_key, open_turn), in which outcomes are written, too. The rows of the
+ * schedules must be locked. The batch is one parameter, and args are copied inside the database, so neither exceeds the
+ * packet limit of a server.
  */
 export async function insertScheduleJobs(
   tx: AnyContext,
@@ -188,17 +191,17 @@ export async function insertScheduleJobs(
   const { table, params } = batchTable(dialect, SCHEDULE_JOB, jobs)
   await tx.run(
     `INSERT INTO ${tables.job} (
-       id, periodic_task_id, slot, missed, run, task, group_, args,
+       id, periodic_task_id, periodic_task_uid, slot, missed, run, task, group_, args,
        subject, submitter, priority, state, exclusive, queue,
        reason, error, finished, submitted, timeout, max_retries, retry_delay, retry_backoff
      )
-     SELECT b.id, s.id, b.slot, b.missed, b.number, s.task, s.group_,
+     SELECT b.id, s.id, s.uid, b.slot, b.missed, b.number, s.task, s.group_,
        CASE WHEN b.state = 'skipped' THEN '{}' ELSE COALESCE(b.args, s.args) END,
        s.subject, s.submitter, s.priority, b.state, CASE WHEN s.overlap = 'allow' THEN 0 ELSE 1 END,
        CASE WHEN b.state = 'skipped' THEN NULL ELSE ${queueOfSchedule(tables)} END,
        b.reason, b.error, b.finished, ${dialect.now}, s.timeout, s.max_retries, s.retry_delay, s.retry_backoff
      FROM ${dialect.joinedByKey(`${table} AS b`, tables.schedule, 's', 'b.schedule')}
-     ORDER BY s.id, b.slot`,
+     ORDER BY s.uid, b.slot`,
     params,
   )
 }

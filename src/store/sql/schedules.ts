@@ -79,13 +79,14 @@ export function scheduleStore(context: WriteContext, owner: Owner = ANY_OWNER): 
 
     async pause(name, { reason, jobs }, check, plan) {
       const why = `Not run again, because the schedule was paused${reason === null ? '' : `: ${reason}`}`
-      let schedule = ''
+      let schedule: StoredSchedule | null = null
       const pause = (isWhole: boolean) =>
-        changing(name, check, async (tx, { id }) => {
-          schedule = id
+        changing(name, check, async (tx, current) => {
+          const { id } = current
+          schedule = current
           const paused = { enabled: '0', pause_reason: '?' }
           await updateRows(tx, tables.schedule, paused, [id], { params: [reason] })
-          if (isWhole && jobs === 'cancel') await cancelOpen(tx, id, scope, why)
+          if (isWhole && jobs === 'cancel') await cancelOpen(tx, current, scope, why)
           return planned(tx, id, plan)
         })
       const { isolations } = context
@@ -96,7 +97,7 @@ export function scheduleStore(context: WriteContext, owner: Owner = ANY_OWNER): 
         if (!dialect.isRejection(error)) throw error
         // The row of a job must not keep the schedule from being paused, and the other jobs from being cancelled.
         const paused = await pause(false)
-        await cancelEach({ ...context, isolations }, schedule, scope, why)
+        if (schedule !== null) await cancelEach({ ...context, isolations }, schedule, scope, why)
         return paused
       }
     },
@@ -135,7 +136,7 @@ async function runNow(
   return await context.transactionOnKeys(async (tx) => {
     const schedule = await readSchedule(tx, owner, name, dialect.locked('wait'))
     if (schedule === null) return null
-    const { id } = schedule
+    const { id, uid } = schedule
     const [latest] = await tx.select<{ number: number | null; clock: string }>(
       [`${latestRun(tables)} AS number`, `${dialect.now} AS clock`],
       `FROM ${tables.schedule} AS s
@@ -146,10 +147,10 @@ async function runNow(
     const state = {
       ...shownSchedule(owner, schedule),
       latestRun: latest.number ?? 0,
-      open: await findOpenJob(tx, owner, id),
+      open: await findOpenJob(tx, owner, uid),
     }
     const { slot, run } = decide(state, fromStored(latest.clock))
-    const job = occurrenceId(id, slot)
+    const job = occurrenceId(uid, slot)
     await insertScheduleJobs(tx, [
       {
         id: job,
@@ -211,7 +212,7 @@ async function planned(tx: AnyContext, id: string, planEdit: PlanEdit | undefine
   if (row === undefined) throw new Error(`the schedule ${id} was written but cannot be found`)
   const schedule = toSchedule(row)
   if (planEdit === undefined) return schedule
-  const plan = planEdit(toPlannable(row), fromStored(row.clock), await openJobs(tx, id))
+  const plan = planEdit(toPlannable(row), fromStored(row.clock), await openJobs(tx, row.uid))
   if (plan === null) return schedule
   const { nextRunAt, idle, lastSlot, lastError, frozenUntil } = plan
   await updateRows(

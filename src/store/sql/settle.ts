@@ -19,7 +19,14 @@ import { placeholders } from '../literals.ts'
 import { lockIds, lockRows } from './by-key.ts'
 import type { Context, TablesContext } from './context.ts'
 import type { Isolation } from './isolate.ts'
-import { nextInTurn, type Settling, settlingColumns, type SettlingRow, writeOutcomes } from './outcomes.ts'
+import {
+  byUid,
+  nextInTurn,
+  type Settling,
+  settlingColumns,
+  type SettlingRow,
+  writeOutcomes,
+} from './outcomes.ts'
 import { type PlannableRow, plannableColumns } from './rows.ts'
 import { confirmReads } from './workers.ts'
 
@@ -99,7 +106,7 @@ async function settleAll(
   )
   const blocking = await yieldingTo(
     tx,
-    [...schedules.rows.values()].filter((row) => row.yields === 1).map(({ id }) => id),
+    [...schedules.rows.values()].filter((row) => row.yields === 1).map(({ uid }) => uid),
   )
   const lost: UnsettledAttempt[] = []
   const locked: UnsettledAttempt[] = []
@@ -132,18 +139,23 @@ async function settleAll(
   const promoted = new Map([...turns].filter(([schedule]) => !heldTurns.has(schedule)))
   await writeOutcomes(tx, written, schedules.rows, { promoted })
   await record(tx, written)
-  return { settled: written.map((one) => settledAttempt(one, promoted)), lost, locked }
+  return { settled: written.map((one) => settledAttempt(one, schedules.rows, promoted)), lost, locked }
 }
 
-/** @param promoted  the blocked jobs that became waiting, by schedule */
+/**
+ * @param schedules  the existing schedules, by `uid`
+ * @param promoted  the blocked jobs that became waiting, by the `uid` of their schedule
+ */
 export function settledAttempt(
   { row, outcome }: Settling,
+  schedules: ReadonlyMap<string, unknown>,
   promoted: ReadonlyMap<string, string>,
 ): SettledAttempt {
   return {
     id: row.id,
     task: row.task,
-    scheduleId: row.schedule,
+    scheduleId: row.scheduleId,
+    ...(row.scheduleId !== null && !schedules.has(row.schedule ?? '') && { scheduleDeleted: true }),
     attempt: row.attempt,
     outcome,
     startedAt: fromStored(row.started ?? row.clock),
@@ -160,13 +172,13 @@ function hasStarted(row: SettlingRow | undefined): row is SettlingRow {
 async function yieldingTo(tx: Context, schedules: readonly string[]): Promise<ReadonlySet<string>> {
   if (schedules.length === 0) return new Set()
   const { job, openIndex } = tx.tables
-  const rows = await tx.rows<{ id: string }>(
-    `SELECT DISTINCT open_key AS id
+  const rows = await tx.rows<{ uid: string }>(
+    `SELECT DISTINCT open_key AS uid
      FROM ${tx.dialect.found(job, { index: openIndex })}
-     WHERE state = 'blocked' AND open_key IN (${placeholders(schedules)})`,
+     WHERE state = 'blocked' AND open_key IN (${placeholders(schedules, tx.dialect.jobId)})`,
     schedules,
   )
-  return new Set(rows.map(({ id }) => id))
+  return new Set(rows.map(({ uid }) => uid))
 }
 
 /** @returns the schedules whose next job another transaction has locked */
@@ -190,8 +202,11 @@ export async function runningAmong(tx: Context, ids: readonly string[]): Promise
 }
 
 /**
- * Locks the schedules of these jobs. Skips those that other transactions have locked, so that an administrator's open
- * transaction delays only the jobs of these schedules.
+ * Locks the existing schedules of these jobs, by their ids. Skips those that other transactions have locked, so that an
+ * administrator's open transaction delays only the jobs of these schedules. A schedule that was deleted or renamed in
+ * the meantime counts as locked: the row that has its id now may be another one.
+ *
+ * @returns schedules by `uid`
  */
 async function lockSchedulesOf(
   tx: Context,
@@ -199,17 +214,17 @@ async function lockSchedulesOf(
 ): Promise<{ locked: ReadonlySet<string>; rows: ReadonlyMap<string, PlannableRow> }> {
   if (jobIds.length === 0) return { locked: new Set(), rows: new Map() }
   const { job, schedule } = tx.tables
-  const wanted = await tx.rows<{ id: string }>(
-    `SELECT DISTINCT s.id AS id
-     FROM ${job} AS j JOIN ${schedule} AS s ON s.id = j.periodic_task_id
+  const wanted = await tx.rows<{ id: string; uid: string }>(
+    `SELECT DISTINCT s.id AS id, s.uid AS uid
+     FROM ${job} AS j JOIN ${schedule} AS s ON s.uid = j.periodic_task_uid
      WHERE j.id IN (${placeholders(jobIds, tx.dialect.jobId)})`,
     jobIds,
   )
   const ids = wanted.map((row) => row.id)
   const columns = plannableColumns(tx.dialect)
   const got = await lockRows<PlannableRow>(tx, { table: schedule, columns, ids })
-  const rows = new Map(got.map((row) => [row.id, row]))
-  return { locked: new Set(ids.filter((id) => !rows.has(id))), rows }
+  const rows = byUid(got)
+  return { locked: new Set(wanted.flatMap(({ uid }) => (rows.has(uid) ? [] : [uid]))), rows }
 }
 
 export type RecordAttempts = (tx: Context, settling: readonly SettlingAttempt[]) => Promise<void>

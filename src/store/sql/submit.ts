@@ -3,7 +3,7 @@
  *
  * Locks schedules first, by key, in key order and with SKIP LOCKED, and then only those jobs that a plan may replace.
  * Open jobs of a schedule are found through the index on (open_key, open_turn), and the newest run through the index on
- * (schedule, slot). Both indexes are unique, so no race can create a second job for a slot, or a second exclusive job
+ * (periodic_task_uid, slot). Both indexes are unique, so no race can create a second job for a slot, or a second exclusive job
  * that runs or waits.
  */
 import { isA, messageOf, StoreUnavailableError } from '../../errors.ts'
@@ -159,7 +159,7 @@ async function submitAll(
   const before = await jobsBefore(tx, marked)
   const freezesOf = await freezesFor(
     tx,
-    marked.filter(({ id }) => before.get(id)?.hasFreezes === true),
+    marked.filter(({ uid }) => before.get(uid)?.hasFreezes === true),
   )
   const held = new Set<string>()
   const planned: Planned[] = []
@@ -172,7 +172,7 @@ async function submitAll(
       left.add(row.id)
       continue
     }
-    const of = before.get(row.id)
+    const of = before.get(row.uid)
     if (of === undefined) {
       held.add(row.id)
       continue
@@ -191,7 +191,7 @@ async function submitAll(
   const replacing = planned.filter(({ plan }) => plan.replaces).map(({ row }) => row)
   await replaceOpen(
     tx,
-    replacing.flatMap(({ id }) => before.get(id)?.jobs ?? []),
+    replacing.flatMap(({ uid }) => before.get(uid)?.jobs ?? []),
   )
   await yieldRetries(
     tx,

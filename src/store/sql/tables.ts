@@ -30,6 +30,7 @@ const INDEXES = {
   jobOpenGroupIndex: 'job_open_group',
   jobOpenSubmitterIndex: 'job_open_submitter',
   occurrenceIndex: 'job_occurrence',
+  jobScheduleIndex: 'job_schedule',
   heldIndex: 'job_held',
 } as const
 

@@ -152,7 +152,7 @@ function broken(context: Context, leaseMs: number): string[] {
     `SELECT 'blocked job' AS kind, MIN(id) AS id, ${NO_MARK}
      FROM ${dialect.found(`${tables.job} AS b`, { index: tables.jobStateIndex })}
      WHERE ${blockedByNothing(tables)}
-     GROUP BY periodic_task_id
+     GROUP BY periodic_task_uid
      LIMIT 1000`,
     // The job was deleted manually, so it will never finish.
     `SELECT 'waits for nothing' AS kind, id, ${NO_MARK}
@@ -169,20 +169,18 @@ function broken(context: Context, leaseMs: number): string[] {
 function unblock(context: TablesContext, id: string): Promise<boolean> {
   return context.transaction(async (tx) => {
     const { schedule, job } = tx.tables
-    const [row] = await tx.rows<{ schedule: string }>(
-      `SELECT periodic_task_id AS schedule FROM ${job} WHERE id = ${tx.dialect.jobId} AND state = 'blocked'`,
+    const { jobId } = tx.dialect
+    const [row] = await tx.rows<{ schedule: string | null; uid: string | null }>(
+      `SELECT s.id AS schedule, j.periodic_task_uid AS uid
+       FROM ${job} AS j LEFT JOIN ${schedule} AS s ON s.uid = j.periodic_task_uid
+       WHERE j.id = ${jobId} AND j.state = 'blocked'`,
       [id],
     )
     if (row === undefined) return false
     // A row that another transaction has locked is left to the next sweep. The schedule may also have been deleted.
-    const [free] = await lockIds(tx, schedule, [row.schedule])
-    if (free === undefined) {
-      const existing = await tx.rows(`SELECT id FROM ${schedule} WHERE id = ?`, [row.schedule])
-      if (existing.length > 0) return false
-    }
-    const active = await tx.rows(`SELECT id FROM ${job} WHERE open_key = ? AND state <> 'blocked'`, [
-      row.schedule,
-    ])
+    if (row.schedule !== null && (await lockIds(tx, schedule, [row.schedule])).length === 0) return false
+    const isActive = `open_key = ${jobId} AND state <> 'blocked'`
+    const active = row.uid === null ? [] : await tx.rows(`SELECT id FROM ${job} WHERE ${isActive}`, [row.uid])
     if (active.length > 0) return false
     const isBlocked = "state = 'blocked'"
     const blocked = await lockIds(tx, job, [id], isBlocked)

@@ -12,7 +12,7 @@ import { link } from '../router.ts'
 import { mayOperate } from '../session.ts'
 import { At, Took } from '../time/Time.tsx'
 import { count } from '../time/format.ts'
-import { JobTook, outcome } from './job-columns.tsx'
+import { JobTook, outcome, ScheduleOf } from './job-columns.tsx'
 import { Log, useLog } from './Log.tsx'
 import type { ComponentChildren } from 'preact'
 import { Icon, type IconName } from '../parts/Icon.tsx'
@@ -107,11 +107,10 @@ function Progress({ value, isRunning }: { readonly value: unknown; readonly isRu
 }
 
 function factsOf(job: Job) {
-  const { scheduleId, slot, run, missed, task, queue, worker, group, subject, submitter, priority } = job
+  const { slot, run, missed, task, queue, worker, group, subject, submitter, priority } = job
   const { attempt, retries, timeout } = job
-  const schedule = scheduleId !== null && <a href={link(['schedules', scheduleId])}>{scheduleId}</a>
   return {
-    Schedule: schedule || <span class="quiet">none: submitted directly</span>,
+    Schedule: <ScheduleOf job={job} />,
     Slot: slot !== null && <At at={slot} />,
     Run: run !== null && count(run),
     'Missed slots': missed > 0 && `${count(missed)} before it`,

@@ -14,7 +14,7 @@ import { zone } from '../time/clock.ts'
 import { Ago } from '../time/Time.tsx'
 import { count, exact } from '../time/format.ts'
 import { Errors } from './Errors.tsx'
-import { attemptColumn, outcomeColumn, stateColumn, tookColumn } from './job-columns.tsx'
+import { attemptColumn, outcomeColumn, ScheduleOf, stateColumn, tookColumn } from './job-columns.tsx'
 
 const STATES = [
   'running',
@@ -54,9 +54,7 @@ const columns: readonly Column<ListedJob>[] = [
         {job.subject !== null && <span class="quiet aside">&nbsp;{job.subject}</span>}
         {job.scheduleId !== null && (
           <span class="below">
-            <a class="quiet" href={link(['schedules', job.scheduleId])}>
-              {job.scheduleId}
-            </a>
+            <ScheduleOf job={job} />
             {job.run !== null && `, run ${count(job.run)}`}
           </span>
         )}

@@ -81,10 +81,13 @@ const columns: readonly Column<ListedJob>[] = [
   {
     title: 'Job',
     kind: 'main',
-    cell: ({ id, task, scheduleId, subject }) => (
+    cell: ({ id, task, scheduleId, scheduleDeleted, subject }) => (
       <>
         <RowLink href={link(['jobs', id])}>{task}</RowLink>
-        <span class="below">{scheduleId ?? subject}</span>
+        <span class="below">
+          {scheduleId ?? subject}
+          {scheduleDeleted === true && ' (a deleted schedule)'}
+        </span>
       </>
     ),
   },

@@ -1,6 +1,7 @@
 import type { Job, ListedJob } from '../api/generated/api.ts'
 import { JobState } from '../parts/State.tsx'
 import type { Column } from '../parts/Table.tsx'
+import { link } from '../router.ts'
 import { Ago, Took } from '../time/Time.tsx'
 import { count } from '../time/format.ts'
 
@@ -26,6 +27,13 @@ function firstLine(job: Job | ListedJob): string {
   const bytes = 'truncated' in job ? job.truncated?.['error'] : undefined
   if (line !== '' || bytes === undefined) return line
   return `error of ${count(Math.ceil(bytes / 1000))} KB: open the run to see it`
+}
+
+/** The schedule that created the job. If it was deleted, another one may have the same id, so there is no link. */
+export function ScheduleOf({ job: { scheduleId, scheduleDeleted } }: { readonly job: Job | ListedJob }) {
+  if (scheduleId === null) return <span class="quiet">none: submitted directly</span>
+  if (scheduleDeleted === true) return <span class="quiet">{scheduleId} (a deleted schedule)</span>
+  return <a href={link(['schedules', scheduleId])}>{scheduleId}</a>
 }
 
 export const stateColumn: Column<ListedJob> = { title: 'State', cell: (job) => <JobState job={job} /> }

@@ -20,22 +20,19 @@ export function counters(evidence: Evidence): Violation[] {
     return schedule.segments.flatMap((segment) => {
       if (segment.isUncertain || segment.end === null) return []
       return [
-        ...counted(evidence, schedule, segment).map(({ text, rule }) => tell(rule, text, segment.from)),
+        ...counted(evidence, segment).map(({ text, rule }) => tell(rule, text, segment.from)),
         ...lastOnes(evidence, schedule, segment).map((text) => tell('counter', text, segment.from)),
       ]
     })
   })
 }
 
-function counted(
-  evidence: Evidence,
-  schedule: ScheduleEvidence,
-  segment: Segment,
-): { text: string; rule: Rule }[] {
+function counted(evidence: Evidence, segment: Segment): { text: string; rule: Rule }[] {
   const { start, end } = segment
   if (end === null) return []
   const faults: { text: string; rule: Rule }[] = []
-  const ends = schedule.jobs.filter(({ state }) => state === 'success' || state === 'failed')
+  const jobs = evidence.ofRow.get(start.uid ?? '') ?? []
+  const ends = jobs.filter(({ state }) => state === 'success' || state === 'failed')
   const compare = (name: string, grown: number, jobs: readonly JobRow[]) => {
     const { least, most } = within(jobs, segment, evidence)
     if (grown >= least && grown <= most) return

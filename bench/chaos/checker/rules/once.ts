@@ -1,4 +1,4 @@
-/** Each occurrence is decided once, and each attempt starts once. */
+/** Each slot of a row of `periodic_task` is decided once, and each attempt starts once. */
 import { groupBy } from '../../../../src/store/group-by.ts'
 import type { RunLine, RunRecord } from '../../record.ts'
 import { type Evidence, jobText } from '../evidence.ts'
@@ -9,7 +9,7 @@ export function once(evidence: Evidence): Violation[] {
   return [...rowsOnce(evidence), ...runsOnce(evidence)]
 }
 
-function rowsOnce({ schedules, twins, jobs }: Evidence): Violation[] {
+function rowsOnce({ ofRow, twins, jobs }: Evidence): Violation[] {
   const violations: Violation[] = twins.map((job) => {
     const other = jobs.get(job.id)
     return {
@@ -18,13 +18,13 @@ function rowsOnce({ schedules, twins, jobs }: Evidence): Violation[] {
       text: `two rows for one occurrence: ${jobText(job)}${other === undefined ? '' : ` and ${jobText(other)}`}`,
     }
   })
-  for (const { id, jobs: of } of schedules) {
+  for (const of of ofRow.values()) {
     for (const [index, job] of of.entries()) {
       const before = of[index - 1]
       if (before !== undefined && before.slot === job.slot)
         violations.push({
           rule: 'doubled',
-          schedule: id,
+          schedule: job.schedule,
           text: `${instantText(job.slot)} was decided twice: ${jobText(before)} and ${jobText(job)}`,
         })
     }
@@ -40,7 +40,7 @@ function runsOnce({ runs, jobs, jobEdits, record }: Evidence): Violation[] {
     const [first] = lines
     if (first === undefined) continue
     if (first.schedule !== null && first.slot !== null) {
-      const slot = `${first.slot} ${first.schedule}`
+      const slot = `${first.slot} ${jobs.get(id)?.scheduleUid ?? first.schedule}`
       const other = bySlot.get(slot)
       if (other !== undefined)
         violations.push({

@@ -1,4 +1,4 @@
-/** Unless overlap is 'allow', a schedule never has two runs at the same time. */
+/** Unless overlap is 'allow', a row of `periodic_task` never has two runs at the same time. */
 import type { RunLine } from '../../record.ts'
 import { type Evidence, jobText } from '../evidence.ts'
 import type { JobRow } from '../rows.ts'
@@ -6,9 +6,10 @@ import { LOAD_MS } from '../times.ts'
 import type { Violation } from '../verdict.ts'
 
 export function together(evidence: Evidence): Violation[] {
-  const { schedules, jobEdits, times } = evidence
+  const { ofRow, jobEdits, times } = evidence
   const violations: Violation[] = []
-  for (const { id, jobs } of schedules) {
+  for (const jobs of ofRow.values()) {
+    const id = jobs[0]?.schedule ?? ''
     const exclusive = jobs.filter((job) => job.exclusive && job.started !== null && !jobEdits.has(job.id))
     violations.push(...rowsTogether(id, exclusive, times), ...handlersTogether(id, exclusive, evidence))
   }

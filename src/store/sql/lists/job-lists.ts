@@ -36,7 +36,7 @@ export function jobLists(context: TablesContext, owner: Owner): JobLists {
   return {
     async jobs({ after, limit, ...conditions }, bounds = LIST_BOUNDS) {
       const range = await jobsIn(conditions)
-      const columns = listedColumns(jobExpressions(dialect), limit)
+      const columns = listedColumns(jobExpressions(context), limit)
       const options = { kind: 'job', owner, limit, after, bounds, columns } as const
       const { items, ...rest } = await page<ListedRow<JobRow>>(context, range, options)
       return { items: items.map((row) => shownJob(owner, toListedJob(row))), ...rest }

@@ -1,6 +1,6 @@
 /** Chooses the index that serves a list, and the conditions that remain as a filter. */
 import { type Owner, prefixOf, storedIds } from '../../../model/owner.ts'
-import { FINAL_STATES, isFinal } from '../../../model/states.ts'
+import { FINAL_STATES } from '../../../model/states.ts'
 import { toText } from '../../../model/instant.ts'
 import type { JobConditions, ScheduleConditions, ScheduleQuery } from '../../list-store.ts'
 import { and, both, type Condition, FINAL, NOTHING, scopeCondition } from '../conditions.ts'
@@ -69,11 +69,9 @@ const search = (column: string, value: string | undefined): Condition =>
 export function jobRange({ tables, dialect }: Context, owner: Owner, conditions: JobConditions): Range {
   const { id, state, worker, scheduleId: schedule, finishedFrom, finishedTo } = conditions
   const isCommon = state === 'success' || state === 'skipped'
-  const isOpen = state !== undefined && !isFinal(state)
+  const hasFew = state === 'running' || state === 'external'
   const ofState = state === undefined ? NOTHING : and('state = ?', state)
   const scope = scopeCondition(owner)
-  const open =
-    schedule !== undefined && isOpen ? both(and('open_key = ?', schedule), ofState, scope) : NOTHING
   const ended = both(
     finishedFrom === undefined ? NOTHING : and('finished >= ?', toText(finishedFrom)),
     finishedTo === undefined ? NOTHING : and('finished < ?', toText(finishedTo)),
@@ -84,12 +82,11 @@ export function jobRange({ tables, dialect }: Context, owner: Owner, conditions:
     choice(where, tables.jobStateIndex, ['finished', 'id']).map((one) => ({ ...one, anyOf }))
   // The owner comes first, so that a result never depends on other owners' rows. The most selective conditions follow.
   const choices: Choice[] = [
-    // There are few open jobs, even if the owner or the schedule has a long history.
-    ...choice(open, tables.openIndex),
     ...choice(scope, ownerIndex(tables, 'job', owner)),
     ...choice(id === undefined ? NOTHING : beginsWith(storedIds(owner, id), dialect), null),
-    // Occurrence ids start with the slot.
-    ...equal('periodic_task_id', tables.occurrenceIndex, schedule, ['slot']),
+    ...(hasFew && schedule !== undefined ? byState(ofState) : []),
+    // In the order of the slots, because the ids of occurrences start with the slot.
+    ...equal('periodic_task_id', tables.jobScheduleIndex, schedule),
     ...(worker === undefined ? [] : byState(and("state = 'running' AND worker = ?", worker))),
     ...(ended.text === ''
       ? []

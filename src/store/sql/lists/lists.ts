@@ -1,6 +1,7 @@
 import { JOB_COLUMNS, OCCURRENCE_COLUMNS, picked } from '../../../model/columns.ts'
 import { ANY_OWNER, type Owner, shownId } from '../../../model/owner.ts'
 import { toText } from '../../../model/instant.ts'
+import { OPEN_STATES } from '../../../model/states.ts'
 import type { ListStore, RecentRun } from '../../list-store.ts'
 import { integerLiteral } from '../../literals.ts'
 import { and, both, NOTHING, scopeCondition } from '../conditions.ts'
@@ -21,6 +22,8 @@ const toRecentRun = reader(RECENT_RUN)
 export function listStore(context: TablesContext, owner: Owner = ANY_OWNER): ListStore {
   const { dialect, tables } = context
   const scope = scopeCondition(owner)
+  /** The jobs of the row that has this id now. */
+  const isOf = (column: string) => `${column} = (SELECT s.uid FROM ${tables.schedule} AS s WHERE s.id = ?)`
 
   return {
     ...scheduleLists(context, owner),
@@ -34,16 +37,16 @@ export function listStore(context: TablesContext, owner: Owner = ANY_OWNER): Lis
       const ids = await findOwn(context, 'schedule', owner, schedules)
       const stored = [...ids.values()]
       // The unique key of occurrences both filters and orders.
-      const selection = `SELECT ${expressions(dialect, RECENT_RUN).join(', ')}, periodic_task_id AS schedule
+      const selection = `SELECT ${expressions(dialect, RECENT_RUN).join(', ')}, ? AS schedule
         FROM ${dialect.found(job, { index: occurrenceIndex })}
-        WHERE periodic_task_id = ?${scope.text}
+        WHERE ${isOf('periodic_task_uid')}${scope.text}
         ORDER BY ${job}.slot DESC
         LIMIT ${integerLiteral(limit)}`
       for (let start = 0; start < stored.length; start += MAX_SELECTIONS) {
         const some = stored.slice(start, start + MAX_SELECTIONS)
         const rows = await context.rows<{ id: string; schedule: string }>(
           dialect.union(some.map(() => selection)),
-          some.flatMap((id) => [id, ...scope.params]),
+          some.flatMap((id) => [id, id, ...scope.params]),
         )
         for (const row of rows)
           runs.get(shownId(owner, row.schedule))?.push({ ...toRecentRun(row), id: shownId(owner, row.id) })
@@ -58,15 +61,31 @@ export function listStore(context: TablesContext, owner: Owner = ANY_OWNER): Lis
         'from' in slots
           ? [and('slot >= ?', toText(slots.from)), 'ASC']
           : [slots.before === null ? NOTHING : and('slot < ?', toText(slots.before)), 'DESC']
-      const { text, params } = both(and('periodic_task_id = ?', id), from, scope)
+      const { text, params } = both(and(isOf('periodic_task_uid'), id), from, scope)
       // The unique key of occurrences both filters and orders.
       const rows = await context.rows<ListedRow<JobRow>>(
-        `SELECT ${listedColumns(jobExpressions(dialect), limit)}
+        `SELECT ${listedColumns(jobExpressions(context), limit)}
          FROM ${tables.job}
          WHERE 1 = 1${text}
          ORDER BY ${tables.job}.slot ${direction}
          LIMIT ${integerLiteral(limit)}`,
         params,
+      )
+      return rows.map((row) => shownJob(owner, toListedJob(row)))
+    },
+
+    async openJobs(schedule, limit) {
+      const id = await findOwnId(context, 'schedule', owner, schedule)
+      if (id === null) return []
+      const columns = listedColumns(jobExpressions(context), limit)
+      const newest = `SELECT ${columns}
+        FROM ${dialect.found(tables.job, { index: tables.openIndex })}
+        WHERE ${isOf('open_key')} AND state = ?${scope.text}
+        ORDER BY id DESC
+        LIMIT ${integerLiteral(limit)}`
+      const rows = await context.rows<ListedRow<JobRow>>(
+        dialect.union(OPEN_STATES.map(() => newest)),
+        OPEN_STATES.flatMap((state) => [id, state, ...scope.params]),
       )
       return rows.map((row) => shownJob(owner, toListedJob(row)))
     },

@@ -1184,6 +1184,11 @@ export interface components {
             result: unknown;
             error: string | null;
             stopRequestedAt: string | null;
+            /**
+             * @description Set if the schedule that created the job was deleted, even if another one has the same id now
+             * @constant
+             */
+            scheduleDeleted?: true;
         };
         SubmittedJob: {
             id: string;
@@ -1224,6 +1229,11 @@ export interface components {
             result: unknown;
             error: string | null;
             stopRequestedAt: string | null;
+            /**
+             * @description Set if the schedule that created the job was deleted, even if another one has the same id now
+             * @constant
+             */
+            scheduleDeleted?: true;
             /** @description Set if no worker is known to handle the task; suggests the known task with the most similar name */
             warning?: string;
         };
@@ -1364,6 +1374,11 @@ export interface components {
             result: unknown;
             error: string | null;
             stopRequestedAt: string | null;
+            /**
+             * @description Set if the schedule that created the job was deleted, even if another one has the same id now
+             * @constant
+             */
+            scheduleDeleted?: true;
             /** @description Large values that the list omits (null) or shortens (errors, to their first lines), with their sizes in bytes. GET on the row returns them in full. */
             truncated?: {
                 [key: string]: number;
