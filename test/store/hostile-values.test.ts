@@ -3,7 +3,7 @@
  * enters SQL text, such values are rejected, and no part of them becomes SQL.
  */
 import { expect, it } from 'vitest'
-import { Kalends, type KalendsOptions } from '../../src/index.ts'
+import { InvalidInputError, Kalends, type KalendsOptions } from '../../src/index.ts'
 import { openStore } from '../support/open-store.ts'
 import { apiScene } from '../http/scene.ts'
 import { scene } from '../kalends/scene.ts'
@@ -91,7 +91,7 @@ eachDatabase((under) => {
     const kalends = await open()
     const id: unknown = { id: 's', task: 't', timer: 'daily' }
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- untyped code may call it like this
-    await expect(kalends.schedules.get(id as string)).rejects.toThrow(RangeError)
+    await expect(kalends.schedules.get(id as string)).rejects.toThrow(InvalidInputError)
   })
 
   it('options from code are validated before they reach a statement', async () => {

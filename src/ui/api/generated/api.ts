@@ -1332,6 +1332,11 @@ export interface components {
             result: unknown;
             error: string | null;
             stopRequestedAt: string | null;
+            /**
+             * @description Set if the schedule that created the job was deleted, even if another one has the same id now
+             * @constant
+             */
+            scheduleDeleted?: true;
             /** @description Why the job waits, or where it runs; null if it is final */
             explanation: string | null;
         };
