@@ -130,11 +130,7 @@ export class Kalends {
       ...options,
       longestUseMs: checked.leaseMs,
       logger: checked.logger,
-      onSetAside: ({ id, problem }, err) =>
-        checked.logger.error(
-          { id, err },
-          `Kalends ${problem}; it tries again within five minutes. Repair the row, or whatever rejects the write`,
-        ),
+      onSetAside: (message, fields) => checked.logger.error(fields, message),
     })
     return new Kalends(stores, checked, definitions)
   }

@@ -121,23 +121,30 @@ export class DeclaredSets {
  *
  * @param isStart  false for later passes, which only repair the set: they log only their changes, and ignore
  *   `firstRun` when they recreate deleted schedules
- * @returns whether a schedule may be due because of the changes
+ * @param isFirst  whether to write the set even if the database has rejected it recently
+ * @returns `changed` if a schedule may be due because of the changes, and `rejected` if nothing was written
  */
 export async function syncSet(
   store: DeclaredStore,
   set: DeclaredSet,
   logger: Logger,
   isStart: boolean,
-): Promise<boolean> {
+  isFirst = isStart,
+): Promise<'changed' | 'unchanged' | 'rejected'> {
   const ids = set.schedules.map(({ id }) => id)
   let report = compare(set, { existing: [], isNewest: true, liveIds: new Set(ids) })
-  const isWritten = await store.sync({ name: set.name, hash: set.hash, schedules: ids }, (state) => {
-    report = compare(set, state)
-    return changesOf(set, report, isStart)
-  })
-  if (!isWritten) return false
+  const isWritten = await store.sync(
+    { name: set.name, hash: set.hash, schedules: ids },
+    (state) => {
+      report = compare(set, state)
+      return changesOf(set, report, isStart)
+    },
+    isStart && isFirst,
+  )
+  if (!isWritten) return 'rejected'
   tell(set, report, logger, isStart)
-  return report.created.length + report.changed.size + report.reactivated.length > 0
+  const isChanged = report.created.length + report.changed.size + report.reactivated.length > 0
+  return isChanged ? 'changed' : 'unchanged'
 }
 
 function compare(set: DeclaredSet, { existing, isNewest, liveIds }: SetState) {

@@ -215,8 +215,8 @@ export interface Dialect {
   readonly isContended: (error: unknown) => boolean
   /** Whether a statement waited for a lock until its timeout. */
   readonly isLockWait: (error: unknown) => boolean
-  /** Whether the user may not run the statement, whatever its rows contain. */
-  readonly isDenied: (error: unknown) => boolean
+  /** Whether the user may not write to one of these tables, whatever the rows contain. @param tables  unquoted names */
+  readonly isDeniedOn: (error: unknown, tables: readonly string[]) => boolean
   /** Whether the database rejected a written row, because of a trigger, a constraint or a value. */
   readonly isRejection: (error: unknown) => boolean
   /** @throws InvalidInputError unless a transaction is open in this database and its session stores values unchanged */

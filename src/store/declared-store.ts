@@ -32,7 +32,8 @@ export interface DeclaredStore {
    * Writes the changes that `decide` returns for the state of a set. If there are no changes, nothing is locked.
    * Otherwise, `decide` is called again in the transaction, with the locked schedules, and may return other changes.
    *
+   * @param isStart  whether to try even if the database has rejected the set recently
    * @returns false if the set is unchanged because the database rejects one of its rows, or has done so recently
    */
-  sync(version: SetVersion, decide: (state: SetState) => SetChanges): Promise<boolean>
+  sync(version: SetVersion, decide: (state: SetState) => SetChanges, isStart?: boolean): Promise<boolean>
 }

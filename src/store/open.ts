@@ -101,7 +101,7 @@ export async function openStores(
     await close()
     throw error
   }
-  const isolations = new Isolations(calls.dialect, options.onSetAside)
+  const isolations = new Isolations(calls.dialect, prefix, options.onSetAside)
   return {
     loops: storeOn(loops, prefix, isolations),
     calls: storeOn(calls, prefix, isolations),

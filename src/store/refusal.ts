@@ -1,13 +1,11 @@
-import type { SetAsideRow } from '../model/diagnosis.ts'
-
 /** A row that the database rejected. */
 export interface Refusal<Item> {
   readonly item: Item
   readonly error: unknown
 }
 
-/** Called once for each row that is set aside, unless the caller of the operation learns of it. */
-export type OnSetAside = (row: SetAsideRow, error: unknown) => void
+/** Receives a message for people about rows that were set aside, unless the caller of the operation learns of them. */
+export type OnSetAside = (message: string, fields: { readonly id: string; readonly err: unknown }) => void
 
 /** Every row that was tried was rejected for the same reason, so the server may be at fault. No row is left out. */
 export class AllRefusedError extends Error {

@@ -26,17 +26,14 @@ interface DeclarationsOptions {
 export class Declarations {
   readonly loop: Loop
   readonly #options: DeclarationsOptions
+  /** The sets that the database has rejected since the start. */
+  readonly #unwritten = new Set<DeclaredSet>()
 
   constructor(options: DeclarationsOptions) {
     this.#options = options
     this.loop = new Loop({
       name: 'declared sets',
-      pass: async () => {
-        await this.#route()
-        // While this worker must not take on work, other workers decide what is declared.
-        if (options.worker() !== null) await this.#sync(options.store.declared, false)
-        return options.leaseMs
-      },
+      pass: () => this.pass(),
       onError: options.onError,
     })
   }
@@ -47,10 +44,24 @@ export class Declarations {
     await this.#sync(this.#options.declaredAtStart, true)
   }
 
+  /** @returns milliseconds until the next pass */
+  async pass(): Promise<number> {
+    const { worker, store, leaseMs } = this.#options
+    await this.#route()
+    // While this worker must not take on work, other workers decide what is declared.
+    if (worker() !== null) await this.#sync(store.declared, false)
+    return leaseMs
+  }
+
   async #sync(declared: DeclaredStore, isStart: boolean): Promise<void> {
     const { sets, logger, onChanged } = this.#options
     for (const set of sets) {
-      if (await syncSet(declared, set, logger, isStart)) onChanged()
+      // As long as the database rejects a set, the next pass does what the start would have done.
+      const isFirst = isStart || this.#unwritten.has(set)
+      const result = await syncSet(declared, set, logger, isFirst, isStart)
+      if (result === 'rejected' && isFirst) this.#unwritten.add(set)
+      else this.#unwritten.delete(set)
+      if (result === 'changed') onChanged()
     }
   }
 

@@ -25,19 +25,24 @@ onEachStore((under) => {
 
   it('jobs that the last pruning should have removed are reported', async () => {
     const unremoved = async () => (await under.store.inspection.inspect()).unremoved
-    const args = JSON.stringify({ ageMs: 86_400_000, perSchedule: 10 })
-    await planned(under, 'kalends.prune', null, { args })
     for (const [id, state, finished] of [
       ['old', 'success', '2026-01-08 00:00:00.000'],
       ['older', 'failed', '2026-01-07 00:00:00.000'],
-      ['just old', 'success', '2026-01-08 23:30:00.000'],
       ['new', 'success', '2026-01-09 12:00:00.000'],
     ] as const)
       await job(under, id, { state, finished })
     expect(await unremoved()).toEqual([])
-    await under.query("UPDATE periodic_task SET last_finished = '2026-01-10 00:00:00.000'")
+    await planned(under, 'kalends.prune', null)
+    const pruned = {
+      periodic_task_id: 'kalends.prune',
+      state: 'success',
+      finished: '2026-01-10 00:01:00.000',
+    }
+    const started = '2026-01-10 00:00:00.000'
+    const args = JSON.stringify({ ageMs: 86_400_000, perSchedule: 10 })
+    await job(under, 'pruning', { ...pruned, args, started })
     expect((await unremoved()).map(({ id }) => id).toSorted()).toEqual(['old', 'older'])
-    await under.query("UPDATE periodic_task SET args = '[]'")
+    await job(under, 'pruning later', { ...pruned, args: '[]', started })
     expect(await unremoved()).toEqual([])
   })
 

@@ -199,7 +199,8 @@ onEachStore((under) => {
   it('if the user may not insert log lines, a pass takes one statement and drops no line', async () => {
     // SQLite has no users.
     if (under.kind === 'sqlite') return
-    const denied = Object.assign(new Error('INSERT command denied'), { errno: 1142 })
+    const text = "INSERT command denied to user 'app'@'localhost' for table `db`.`job_log`"
+    const denied = Object.assign(new Error(text), { errno: 1142 })
     let inserts = 0
     const { store } = await recording(under.url, async (statement) => {
       if (!statement.startsWith('INSERT INTO `job_log`')) return
@@ -239,6 +240,85 @@ onEachStore((under) => {
     vi.advanceTimersByTime(600_000)
     await store.retention.prune({ ageMs: 1000, perSchedule: 1 }, 1000)
     expect([await under.query('SELECT id FROM job'), store.setAside()]).toEqual([[], []])
+  })
+
+  it('jobs behind more rejected jobs than a process remembers are pruned', async () => {
+    // The limit does not depend on the database.
+    if (under.kind !== 'sqlite') return
+    const { store } = await recorded()
+    const old = (id: string, second: number) => ({
+      id,
+      task: 'task',
+      state: 'success',
+      finished: `2020-01-01 00:${String(Math.floor(second / 60)).padStart(2, '0')}:${String(second % 60).padStart(2, '0')}.000`,
+    })
+    for (let part = 0; part < 11; part += 1)
+      await insertAll(
+        under,
+        'job',
+        Array.from({ length: 470 }, (_, index) => old(`bad${part}-${index}`, 100 * part + (index % 100))),
+      )
+    await insertAll(
+      under,
+      'job',
+      Array.from({ length: 20 }, (_, index) => old(`good${index}`, 1200 + index)),
+    )
+    await refuse('DELETE', 'job', "OLD.id LIKE 'bad%'")
+    expect(await store.retention.prune({ ageMs: 1000, perSchedule: 1 }, 500)).toBe(20)
+    expect(await under.query("SELECT id FROM job WHERE id LIKE 'good%'")).toEqual([])
+  })
+
+  describe('a pause that cancels jobs, of which the database rejects one', () => {
+    const states = async () =>
+      (await under.query('SELECT id, state FROM job ORDER BY id')).map(({ state }) => state)
+    it.each([
+      [
+        'the others wait for it',
+        [{ attempt: 1, run_at: '2090-01-01 00:00:00.000' }, { state: 'blocked' }, { state: 'blocked' }],
+      ],
+      ['the others are claimable', [{}, { state: 'blocked' }, { state: 'blocked' }]],
+    ])('cancels the others, and makes none claimable: %s', async (_, jobs) => {
+      await planned(under, 's', null, { overlap: 'queue-one' })
+      for (const [index, columns] of jobs.entries())
+        await job(under, ['a', 'b', 'bad'][index] ?? '', { periodic_task_id: 's', ...columns })
+      await refuse('UPDATE', 'job', "OLD.id = 'bad'")
+      const store = await under.another()
+      await store.schedules.pause('s', { reason: null, jobs: 'cancel' })
+      expect(await states()).toEqual(['cancelled', 'cancelled', 'blocked'])
+      expect(store.setAside()).toMatchObject([{ id: 'bad' }])
+    })
+  })
+
+  it('blocked jobs without a schedule do not keep each other from being unblocked', async () => {
+    for (const id of ['bad', 'c', 'd'])
+      await job(under, id, { state: 'blocked', periodic_task_id: id, periodic_task_uid: null })
+    await refuse('UPDATE', 'job', "OLD.id = 'bad'")
+    const store = await under.another()
+    await store.scheduling.sweep('w/1', 60_000, 'everything')
+    expect(await under.query("SELECT id FROM job WHERE state = 'waiting' ORDER BY id")).toEqual([
+      { id: 'c' },
+      { id: 'd' },
+    ])
+    expect(await store.jobs.get('c')).not.toHaveProperty('scheduleDeleted')
+  })
+
+  it('rows of different tables with the same id are named separately', async () => {
+    await planned(under, 'same', null, {
+      worker: 'gone/1',
+      marked: '2020-01-01 00:00:00.000',
+      mark_ends: '2090-01-01 00:00:00.000',
+    })
+    await job(under, 'same', { state: 'success', finished: '2020-01-01 00:00:00.000' })
+    await refuse('UPDATE', 'periodic_task', "OLD.id = 'same'")
+    const store = await under.another()
+    await store.scheduling.sweep('w/1', 60_000, 'everything')
+    await under.query('DROP TRIGGER refuse')
+    await refuse('DELETE', 'job', "OLD.id = 'same'")
+    await store.retention.prune({ ageMs: 1000, perSchedule: 1 }, 500)
+    expect(store.setAside().map(({ problem }) => problem.split(' (')[0])).toEqual([
+      "cannot end the mark of the schedule 'same'",
+      "cannot remove the old job 'same'",
+    ])
   })
 
   it('if the database rejects every row, a pass takes only a few statements, and no row is blamed', async () => {

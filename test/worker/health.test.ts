@@ -193,7 +193,7 @@ describe('it is ok, but warns: [L68]', () => {
     ],
     [
       'retrying',
-      { retries: [{ scheduleId: 's', attempt: 2, at: new Date(0) }] },
+      { retries: [{ jobId: 'j', scheduleId: 's', attempt: 2, at: new Date(0) }] },
       /the schedule 's' is retrying: attempt 2 failed; the next attempt is at 1970-01-01T00:00:00.000Z/,
     ],
     [

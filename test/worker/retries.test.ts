@@ -14,7 +14,7 @@ const settled = (outcome: JobOutcome, scheduleId: string | null = 's') => ({
 test('a schedule counts as retrying until the time of the retry', () => {
   const retries = new Retries()
   retries.settled(settled(failed))
-  expect(retries.waiting(after(4999))).toEqual([{ scheduleId: 's', attempt: 1, at: after(5000) }])
+  expect(retries.waiting(after(4999))).toEqual([{ jobId: 'j', scheduleId: 's', attempt: 1, at: after(5000) }])
   expect(retries.waiting(after(5000))).toEqual([])
 })
 
@@ -26,6 +26,23 @@ test.each<[string, JobOutcome]>([
   retries.settled(settled(failed))
   retries.settled(settled(outcome))
   expect(retries.waiting(END)).toEqual([])
+})
+
+test('a job of a deleted schedule ends only its own retry, and past retries make room for others', () => {
+  const retries = new Retries()
+  const ofDeleted = (id: string) => {
+    const [one] = settled({ state: 'success', reason: null, error: null, result: null }).settled
+    if (one !== undefined) retries.settled({ settled: [{ ...one, id, scheduleDeleted: true }] })
+  }
+  retries.settled(settled(failed))
+  ofDeleted('another job')
+  expect(retries.waiting(END)).toHaveLength(1)
+  ofDeleted('j')
+  expect(retries.waiting(END)).toEqual([])
+  for (let count = 0; count < 1000; count += 1) retries.settled(settled(failed, `s${count}`))
+  const later = settled(failed, 'later').settled.map((one) => ({ ...one, endedAt: after(6000) }))
+  retries.settled({ settled: later })
+  expect(retries.waiting(after(6000))).toMatchObject([{ scheduleId: 'later' }])
 })
 
 test('at most a thousand schedules are remembered, and no jobs without a schedule', () => {

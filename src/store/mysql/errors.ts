@@ -69,14 +69,26 @@ export const isLockWait = (error: unknown): boolean =>
 export const isRefusedByGroup = has(REFUSED_BY_GROUP)
 export const isNoSavepoint = has(1305)
 export const isSyntaxError = has(1064)
-/** The user has no privilege for the database, the table, a column or a routine, or the definer of a trigger is gone. */
-const DENIED: ReadonlySet<number> = new Set([1044, 1142, 1143, 1227, 1370, 1449])
+/** Whether the user may not run the statement on the table. */
+export const isDenied = has(1142)
 
-/** Whether the user may not run the statement, whatever its rows contain. */
-export const isDenied = (error: unknown): boolean => DENIED.has(errorNumber(error) ?? 0)
+/** The user may not use the table (1142), or one of its columns (1143). */
+const DENIED: ReadonlySet<number> = new Set([1142, 1143])
+
+/**
+ * Whether the user may not run a statement on one of these tables, so that no row can be written. A trigger may also
+ * write to other tables, for some rows only.
+ */
+export function isDeniedOn(error: unknown, tables: readonly string[]): boolean {
+  if (!DENIED.has(errorNumber(error) ?? 0) || !(error instanceof Error)) return false
+  // The text around the names is translated.
+  const quoted = [...error.message.matchAll(/[`'"]([^`'"]+)[`'"]/g)].map(([, name = '']) => name)
+  return quoted.some((name) => tables.includes(name))
+}
+
 /** Whether the server rejected a written row, because of a trigger, a constraint or a value. */
 export const isRejection = (error: unknown): boolean =>
-  errorNumber(error) !== null && !isDenied(error) && !isUnavailable(error) && !isTransient(error)
+  errorNumber(error) !== null && !isUnavailable(error) && !isTransient(error)
 
 /** Whether the server, or the transaction, is read-only. */
 export function isReadOnly(error: unknown): boolean {

@@ -43,7 +43,7 @@ export interface TablesContext extends Context {
 export function tablesContext(
   database: Database,
   prefix: string,
-  isolations = new Isolations(database.dialect),
+  isolations = new Isolations(database.dialect, prefix),
 ): TablesContext {
   const { dialect } = database
   const on = (sql: Sql): Context => ({

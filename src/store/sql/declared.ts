@@ -24,9 +24,10 @@ type LiveRow = WorkerRow | VersionRow
 
 export function declaredStore(context: TablesContext): DeclaredStore {
   return {
-    async sync(version, decide) {
+    async sync(version, decide, isStart = false) {
       const set = { id: version.name }
       const isolation = context.isolations.of('declare')
+      if (isStart) isolation.forget([set])
       if (isolation.without([set]).length === 0) return false
       const { results } = await isolation.write([set], {
         write: () => sync(context, version, decide),

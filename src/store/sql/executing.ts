@@ -19,10 +19,11 @@ const LINES_AT_ONCE = 500
 
 export function executingStore(context: TablesContext): ExecutingStore {
   const { dialect, tables } = context
-  const { isLockWait, isDenied } = dialect
+  const { isLockWait } = dialect
+  const { isolations } = context
+  const { isDenied } = isolations
   // These writes skip locked rows or insert new ones. A write waits only if the table is locked; then they all wait.
   const noLocks = { isLockWait: () => false, isDenied }
-  const { isolations } = context
   // The outcomes that are not written are reported and repeated by the executor.
   const settling = new Isolation({ isLockWait, isDenied, longestWaitedMs: LONGEST_SETTLE_BACK_OFF_MS })
   const saving = new Isolation({ ...noLocks, few: Infinity })

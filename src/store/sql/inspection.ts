@@ -28,9 +28,6 @@ const RECENT_MS = 60_000
 /** A job that has been in an external queue for longer than this may be lost there. */
 const UNREPORTED_MS = 3_600_000
 
-/** The time limit of a run of `kalends.prune`. */
-const PRUNING_MS = 3_600_000
-
 const SCHEDULE = {
   ...picked(SETTINGS, ['task', 'timer']),
   ...picked(SCHEDULE_COLUMNS, ['nextRunAt', 'createdAt', 'lastError', 'retryAt', 'retry', 'retryLimit']),
@@ -139,13 +136,17 @@ async function waitingJobs({ rows, tables }: Context): Promise<DoctorInput['wait
 }
 
 async function unremoved({ rows, tables, dialect }: Context): Promise<DoctorInput['unremoved']> {
-  const [pruned] = await rows<{ args: string; ended: string | null }>(
-    `SELECT args, ${dialect.instant('last_finished')} AS ended FROM ${tables.schedule} WHERE id = '${PRUNE_TASK}'`,
+  const [pruned] = await rows<{ args: string; started: string | null }>(
+    `SELECT args, ${dialect.instant('started')} AS started
+     FROM ${tables.job}
+     WHERE periodic_task_id = '${PRUNE_TASK}' AND state = 'success'
+     ORDER BY id DESC
+     LIMIT 1`,
   )
-  const ended = fromText(pruned?.ended ?? null)
+  const started = fromText(pruned?.started ?? null)
   const ageMs = numberIn(pruned?.args ?? '', 'ageMs')
-  if (ended === null || ageMs === null) return []
-  const before = toText(new Date(Math.max(0, ended.getTime() - PRUNING_MS - ageMs)))
+  if (started === null || ageMs === null) return []
+  const before = toText(new Date(Math.max(0, started.getTime() - ageMs)))
   const oldest = FINAL_STATES.map(
     (state) =>
       `SELECT id FROM ${dialect.found(tables.job, { index: tables.jobStateIndex })}
@@ -178,7 +179,7 @@ async function broken(
       `SELECT MIN(id) AS id, MIN(periodic_task_id) AS schedule
        FROM ${byState(`${tables.job} AS b`)}
        WHERE ${blockedByNothing(tables)}
-       GROUP BY periodic_task_uid
+       GROUP BY COALESCE(periodic_task_uid, id)
        ${first}`,
     ),
     endless: await rows<{ id: string }>(

@@ -35,8 +35,8 @@ export interface IsolationOptions {
   readonly longestWaitedMs?: number
   /** After this many refusals without a success, the server may be at fault; Infinity means never. */
   readonly few?: number
-  /** Called when a row is rejected for the first time since it was written. */
-  readonly onRefused?: (row: Row, error: unknown) => void
+  /** Called with the rows of a call that were rejected for the first time since they were written. */
+  readonly onRefused?: (refused: readonly Refusal<Row>[]) => void
 }
 
 export interface Writing<Item, Result> {
@@ -110,6 +110,11 @@ export class Isolation {
   /** Whether so many rows were refused that the oldest ones are forgotten. */
   isFull(): boolean {
     return this.#refused.isFull()
+  }
+
+  /** The rows that were refused when they were last tried, and those that cannot be used. */
+  setAside(): LeftOutRow[] {
+    return [...this.#refused.known(), ...this.#unusable.rows()]
   }
 
   /** The items that are not left out. */
@@ -261,7 +266,7 @@ export class Isolation {
     if (isAccepted && refused.length > 0) this.#doubtUntil = Number.NEGATIVE_INFINITY
     // If the server is at fault, no row is blamed.
     const isToBlame = other === null || isAccepted
-    if (isToBlame) for (const { item, error } of refused) this.#refuse(item, error)
+    if (isToBlame) this.#refuse(refused)
     const others = isToBlame ? [] : refused.map(({ item }) => item)
     return {
       results,
@@ -275,9 +280,10 @@ export class Isolation {
   readonly #isOfARow = (error: unknown) =>
     !isA(error, StoreUnavailableError) && this.#options.isDenied?.(error) !== true
 
-  #refuse(row: Row, error: unknown): void {
-    if (!this.#refused.isKnown(row)) this.#options.onRefused?.(row, error)
-    this.#refused.add(row, error)
+  #refuse(refused: readonly Refusal<Row>[]): void {
+    const fresh = refused.filter(({ item }) => !this.#refused.isKnown(item))
+    for (const { item, error } of refused) this.#refused.add(item, error)
+    if (fresh.length > 0) this.#options.onRefused?.(fresh)
   }
 
   /** Unless the reasons differ, gives up without blaming any row. The next call tries more rows. */

@@ -7,10 +7,15 @@ import type { SetAsideRow } from '../../model/diagnosis.ts'
 import type { Dialect } from '../database.ts'
 import type { OnSetAside } from '../refusal.ts'
 import { Isolation, type IsolationOptions } from './isolate.ts'
+import { TABLE_NAMES } from './tables.ts'
 
 interface Operation extends Partial<Pick<IsolationOptions, 'few' | 'longestWaitedMs' | 'isLockWait'>> {
+  /** The kind of row. */
+  readonly of: 'schedule' | 'job' | 'task' | 'set' | 'freeze'
   /** What failed, as it follows "cannot". */
   readonly what: (id: string) => string
+  /** What happens to the row; default: it is tried again within five minutes. */
+  readonly then?: string
   /** Whether the caller reports each refusal. */
   readonly isReported?: boolean
 }
@@ -21,44 +26,77 @@ export const LONGEST_SETTLE_BACK_OFF_MS = 4000
 /** These operations go through all of their rows, so they find every row that is rejected, even if all of them are. */
 const ALL = { few: Infinity }
 
+const AT_NEXT_PRUNING = 'it tries again when it prunes the next time'
+
 const OPERATIONS = {
-  mark: { what: (id) => `mark the schedule '${id}'`, isReported: true },
-  promote: { what: (id) => `make the job '${id}' claimable`, isReported: true },
-  claim: { what: (id) => `start the job '${id}'`, isReported: true },
-  handOver: { what: (id) => `hand over the job '${id}'`, isReported: true },
+  mark: { of: 'schedule', what: (id) => `mark the schedule '${id}'`, isReported: true },
+  promote: { of: 'job', what: (id) => `make the job '${id}' claimable`, isReported: true },
+  claim: { of: 'job', what: (id) => `start the job '${id}'`, isReported: true },
+  handOver: { of: 'job', what: (id) => `hand over the job '${id}'`, isReported: true },
   takeOver: {
+    of: 'job',
     what: (id) => `take over the job '${id}'`,
     isReported: true,
     longestWaitedMs: LONGEST_SETTLE_BACK_OFF_MS,
   },
-  endMark: { what: (id) => `end the mark of the schedule '${id}'`, ...ALL },
-  unblock: { what: (id) => `unblock the job '${id}'`, ...ALL },
-  planAgain: { what: (id) => `plan the schedule '${id}', whose job was deleted`, ...ALL },
-  endRetry: { what: (id) => `end the retries of the schedule '${id}'`, ...ALL },
-  thawSchedule: { what: (id) => `release the schedule '${id}' from a freeze`, ...ALL },
-  thawJob: { what: (id) => `release the job '${id}' from a freeze`, ...ALL },
-  removeJob: { what: (id) => `remove the old job '${id}'`, ...ALL },
-  removeSchedule: { what: (id) => `remove the done schedule '${id}'`, ...ALL },
-  removeFreeze: { what: (id) => `remove the old freeze '${id}'`, ...ALL },
-  route: { what: (task) => `send the task '${task}' to its external queue`, ...ALL },
-  adopt: { what: (id) => `send the job '${id}' to its external queue`, ...ALL },
-  postpone: { what: (id) => `postpone the job '${id}'`, ...ALL },
-  cancel: { what: (id) => `cancel the job '${id}' of a paused schedule`, ...ALL },
+  endMark: { of: 'schedule', what: (id) => `end the mark of the schedule '${id}'`, ...ALL },
+  unblock: { of: 'job', what: (id) => `unblock the job '${id}'`, ...ALL },
+  planAgain: { of: 'schedule', what: (id) => `plan the schedule '${id}', whose job was deleted`, ...ALL },
+  endRetry: { of: 'schedule', what: (id) => `end the retries of the schedule '${id}'`, ...ALL },
+  thawSchedule: { of: 'schedule', what: (id) => `release the schedule '${id}' from a freeze`, ...ALL },
+  thawJob: { of: 'job', what: (id) => `release the job '${id}' from a freeze`, ...ALL },
+  removeJob: { of: 'job', what: (id) => `remove the old job '${id}'`, then: AT_NEXT_PRUNING, ...ALL },
+  removeSchedule: {
+    of: 'schedule',
+    what: (id) => `remove the done schedule '${id}'`,
+    then: AT_NEXT_PRUNING,
+    ...ALL,
+  },
+  removeFreeze: {
+    of: 'freeze',
+    what: (id) => `remove the old freeze '${id}'`,
+    then: AT_NEXT_PRUNING,
+    ...ALL,
+  },
+  route: { of: 'task', what: (task) => `send the task '${task}' to its external queue`, ...ALL },
+  adopt: { of: 'job', what: (id) => `send the job '${id}' to its external queue`, ...ALL },
+  postpone: { of: 'job', what: (id) => `postpone the job '${id}'`, ...ALL },
+  cancel: {
+    of: 'job',
+    what: (id) => `cancel the job '${id}' of a paused schedule`,
+    then: 'the job stays as it is, so cancel it yourself',
+    ...ALL,
+  },
   // A wait for a lock is an error, because `start` must not continue without the set.
-  declare: { what: (set) => `write the declared set '${set}'`, ...ALL, isLockWait: () => false },
+  declare: {
+    of: 'set',
+    what: (set) => `write the declared set '${set}'`,
+    ...ALL,
+    isLockWait: () => false,
+  },
 } as const satisfies Record<string, Operation>
 
 export type OperationName = keyof typeof OPERATIONS
 
 export class Isolations {
-  readonly #dialect: Pick<Dialect, 'isLockWait' | 'isDenied'>
+  readonly #dialect: Pick<Dialect, 'isLockWait' | 'isDeniedOn'>
+  readonly #tables: readonly string[]
   readonly #onSetAside: OnSetAside
   readonly #made = new Map<OperationName, Isolation>()
 
-  constructor(dialect: Pick<Dialect, 'isLockWait' | 'isDenied'>, onSetAside: OnSetAside = () => undefined) {
+  /** @param prefix  of the names of the tables */
+  constructor(
+    dialect: Pick<Dialect, 'isLockWait' | 'isDeniedOn'>,
+    prefix: string,
+    onSetAside: OnSetAside = () => undefined,
+  ) {
     this.#dialect = dialect
+    this.#tables = TABLE_NAMES.map((name) => `${prefix}${name}`)
     this.#onSetAside = onSetAside
   }
+
+  /** Whether the user may not write to a table of Kalends. */
+  readonly isDenied = (error: unknown): boolean => this.#dialect.isDeniedOn(error, this.#tables)
 
   of(name: OperationName): Isolation {
     const made = this.#made.get(name) ?? this.#make(name)
@@ -68,27 +106,36 @@ export class Isolations {
 
   /** One entry for each row. */
   setAside(): SetAsideRow[] {
-    const rows = [...this.#made].flatMap(([name, isolation]) =>
-      isolation.refused().map(({ id, error }) => setAsideRow(name, id, error)),
-    )
-    return [...new Map(rows.map((row) => [row.id, row])).values()]
+    const rows = new Map<string, SetAsideRow>()
+    for (const [name, isolation] of this.#made)
+      for (const { id, error } of isolation.setAside())
+        rows.set(`${OPERATIONS[name].of} ${id}`, { id, problem: problemOf(name, id, error) })
+    return [...rows.values()]
   }
 
   #make(name: OperationName): Isolation {
-    const { isLockWait, isDenied } = this.#dialect
     const operation: Operation = OPERATIONS[name]
-    const onRefused = ({ id }: { id: string }, error: unknown) =>
-      this.#onSetAside(setAsideRow(name, id, error), error)
+    const onRefused: IsolationOptions['onRefused'] = (refused) => {
+      const [first] = refused
+      if (first === undefined) return
+      const { id } = first.item
+      const others = refused.length > 1 ? `, and the same for ${String(refused.length - 1)} more` : ''
+      const then = operation.then ?? 'it tries again within five minutes'
+      this.#onSetAside(
+        `Kalends ${problemOf(name, id, first.error)}${others}; ${then}. Repair what rejects the write`,
+        { id, err: first.error },
+      )
+    }
     return new Isolation({
-      isLockWait,
-      isDenied,
+      isLockWait: this.#dialect.isLockWait,
+      isDenied: this.isDenied,
       ...operation,
       ...(operation.isReported !== true && { onRefused }),
     })
   }
 }
 
-function setAsideRow(name: OperationName, id: string, error: unknown): SetAsideRow {
+function problemOf(name: OperationName, id: string, error: unknown): string {
   const reason = error === null ? '' : ` (${messageOf(error)})`
-  return { id, problem: `cannot ${OPERATIONS[name].what(id)}${reason}` }
+  return `cannot ${OPERATIONS[name].what(id)}${reason}`
 }

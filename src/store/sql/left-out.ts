@@ -8,8 +8,8 @@ interface BackOff {
   readonly knownMs?: number
 }
 
-/** The back-off of rows that the database rejects. */
-export const REFUSED: BackOff = { firstMs: 10_000, longestMs: 300_000 }
+/** The back-off of rows that the database rejects. Rows that are not found again are forgotten: they may be deleted. */
+export const REFUSED: BackOff = { firstMs: 10_000, longestMs: 300_000, knownMs: 3_900_000 }
 /** The back-off of rows that timed out on a lock. */
 export const WAITED: BackOff = { firstMs: 1000, longestMs: 60_000 }
 /** The back-off of rows that were written, but that this process cannot work with. */
@@ -69,6 +69,11 @@ export class LeftOut {
   has({ id }: Row): boolean {
     const row = this.#get(id)
     return row !== null && now() < row.until
+  }
+
+  /** The rows that have failed and have not been written since. */
+  known(): LeftOutRow[] {
+    return [...this.#rows.values()].filter((row) => this.isKnown(row))
   }
 
   /** The rows whose back-off has not ended. */

@@ -5,6 +5,7 @@
  * The rows of the schedules must be locked. Jobs are found through the index on (open_key, open_turn), then locked by
  * key, because locks through another index could deadlock with those of a claim.
  */
+import { StoreUnavailableError } from '../../errors.ts'
 import { NO_OPEN_JOBS, type OpenJobs } from '../../model/planning.ts'
 import { groupBy } from '../group-by.ts'
 import { placeholders } from '../literals.ts'
@@ -146,7 +147,12 @@ function cancellable(of: AnyContext, uid: string, scope: Condition): Promise<{ i
   )
 }
 
-/** Does the same as `cancelOpen`, but in transactions of its own, without the jobs that the database rejects. */
+/**
+ * Does the same as `cancelOpen` for a paused schedule, but in transactions of its own, and without the jobs that the
+ * database rejects.
+ *
+ * @throws StoreUnavailableError when other transactions have locked some of the jobs
+ */
 export async function cancelEach(
   context: WriteContext & Required<Pick<WriteContext, 'isolations'>>,
   schedule: Pick<PlannableRow, 'id' | 'uid'>,
@@ -154,15 +160,29 @@ export async function cancelEach(
   why: string,
 ): Promise<void> {
   const { tables, dialect } = context
-  await context.isolations.of('cancel').write(await cancellable(context, schedule.uid, scope), {
-    write: (some) =>
-      context.transaction(async (tx) => {
-        const ids = [schedule.id]
-        await lockRows(tx, { table: tables.schedule, columns: ['id'], ids, locked: 'wait' })
-        const these = and(`id IN (${placeholders(some, dialect.jobId)})`, ...some.map(({ id }) => id))
-        await cancelOpen(tx, schedule, both(scope, these), why)
-      }),
-  })
+  const { left } = await context.isolations
+    .of('cancel')
+    .write(await cancellable(context, schedule.uid, scope), {
+      write: (some) =>
+        context.transaction(async (tx) => {
+          const paused = await lockRows(tx, {
+            table: tables.schedule,
+            columns: ['id'],
+            ids: [schedule.id],
+            locked: 'wait',
+            where: `enabled = 0 AND uid = ${dialect.jobId}`,
+            params: [schedule.uid],
+          })
+          // The schedule may have been resumed, or deleted, in the meantime.
+          if (paused.length === 0) return
+          const these = and(`id IN (${placeholders(some, dialect.jobId)})`, ...some.map(({ id }) => id))
+          await cancelOpen(tx, schedule, both(scope, these), why)
+        }),
+    })
+  if (left.length > 0)
+    throw new StoreUnavailableError(
+      `The schedule is paused, but ${String(left.length)} of its jobs could not be cancelled, because other transactions have locked them; pause it again`,
+    )
 }
 
 /**
@@ -202,7 +222,8 @@ export async function cancelOpen(
       tx,
       queued.map((row) => ({ row, outcome })),
       byUid(of),
-      { next: () => null },
+      // No job takes its turn, because all of them are cancelled.
+      { next: () => null, promoted: new Map() },
     )
   }
 }

@@ -7,12 +7,13 @@ import { type Condition, exceptFor, FINAL } from './conditions.ts'
 import { readClock, type TablesContext } from './context.ts'
 
 export function retentionStore(context: TablesContext): RetentionStore {
+  const position: Position = { finished: null }
   return {
     async prune({ ageMs, perSchedule }, limit) {
       const now = await readClock(context)
       // `before` is never earlier than 1970, because `toText` cannot represent instants before the year 0.
       const before = toText(new Date(Math.max(0, now.getTime() - ageMs)))
-      let removed = await pruneOld(context, before, limit)
+      let removed = await pruneOld(context, position, before, limit)
       if (removed < limit) removed += await pruneMany(context, perSchedule, limit - removed)
       if (removed < limit) {
         await deleteDone(context, before, limit)
@@ -69,22 +70,50 @@ async function deleteFreezes(context: TablesContext, before: string, limit: numb
   })
 }
 
-async function pruneOld(context: TablesContext, before: string, limit: number): Promise<number> {
-  const { dialect, tables } = context
-  return await removeFound(context, (except) => {
-    // For each state, the index both filters and orders.
-    const oldest = (state: JobState) =>
-      `SELECT id, finished FROM ${dialect.found(tables.job, { index: tables.jobStateIndex })}
-       WHERE state = '${state}' AND finished < ?${except.text}
-       ORDER BY finished
-       LIMIT ${integerLiteral(limit)}`
-    return context.rows(
-      `SELECT id FROM (${dialect.union(FINAL_STATES.map(oldest))}) AS old
-       ORDER BY finished
-       LIMIT ${integerLiteral(limit)}`,
-      FINAL_STATES.flatMap(() => [before, ...except.params]),
-    )
-  })
+/**
+ * Where the search for old jobs begins; null means with the oldest. It moves on when more jobs are rejected than this
+ * process remembers, and returns to the oldest after the newest.
+ */
+interface Position {
+  finished: string | null
+}
+
+/** How often the search moves on before the next pruning continues. */
+const MAX_MOVES = 20
+
+async function pruneOld(
+  context: TablesContext,
+  position: Position,
+  before: string,
+  limit: number,
+): Promise<number> {
+  const { dialect, tables, isolations } = context
+  const finished = dialect.instant('finished')
+  for (let moves = 0; moves < MAX_MOVES; moves += 1) {
+    const seen: Position = { finished: null }
+    const from = position.finished
+    const removed = await removeFound(context, async (except) => {
+      // For each state, the index both filters and orders.
+      const oldest = (state: JobState) =>
+        `SELECT id, finished, ${finished} AS ended
+         FROM ${dialect.found(tables.job, { index: tables.jobStateIndex })}
+         WHERE state = '${state}' AND finished < ?${from === null ? '' : ' AND finished >= ?'}${except.text}
+         ORDER BY finished
+         LIMIT ${integerLiteral(limit)}`
+      const rows = await context.rows<{ id: string; ended: string }>(
+        `SELECT id, ended FROM (${dialect.union(FINAL_STATES.map(oldest))}) AS old
+         ORDER BY finished
+         LIMIT ${integerLiteral(limit)}`,
+        FINAL_STATES.flatMap(() => [before, ...(from === null ? [] : [from]), ...except.params]),
+      )
+      seen.finished = rows.at(-1)?.ended ?? seen.finished
+      return rows
+    })
+    if (seen.finished === null) position.finished = null
+    if (removed > 0 || seen.finished === null || !isolations.of('removeJob').isFull()) return removed
+    position.finished = seen.finished
+  }
+  return 0
 }
 
 async function pruneMany(context: TablesContext, perSchedule: number, limit: number): Promise<number> {

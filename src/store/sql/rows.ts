@@ -78,7 +78,7 @@ export function scheduleExpressions(dialect: Dialect): string[] {
 /** The columns of a job that people see. */
 export function jobExpressions({ dialect, tables }: Pick<AnyContext, 'dialect' | 'tables'>): string[] {
   const schedule = `SELECT 1 FROM ${tables.schedule} AS s WHERE s.uid = periodic_task_uid`
-  const isLeftOver = `periodic_task_id IS NOT NULL AND NOT EXISTS (${schedule})`
+  const isLeftOver = `periodic_task_uid IS NOT NULL AND NOT EXISTS (${schedule})`
   return [...expressions(dialect, JOB), `CASE WHEN ${isLeftOver} THEN 1 ELSE 0 END AS is_left_over`]
 }
 

@@ -155,7 +155,7 @@ export function settledAttempt(
     id: row.id,
     task: row.task,
     scheduleId: row.scheduleId,
-    ...(row.scheduleId !== null && !schedules.has(row.schedule ?? '') && { scheduleDeleted: true }),
+    ...(row.schedule !== null && !schedules.has(row.schedule) && { scheduleDeleted: true }),
     attempt: row.attempt,
     outcome,
     startedAt: fromStored(row.started ?? row.clock),

@@ -70,8 +70,11 @@ export async function sweep(
   const anyOrphan = anyOrphans(context).map(
     (found) => `SELECT 'orphan' AS kind, id, ${NO_MARK} ${found} LIMIT 1`,
   )
-  const parts = [text, ...anyOrphan, ...(extent === 'everything' ? broken(context, leaseMs) : [])]
-  const found = groupBy(await context.rows<Found>(context.dialect.union(parts), params), (row) => row.kind)
+  const except = exceptFor(isolations.of('unblock').leftOut(), context.dialect.jobId)
+  const isWhole = extent === 'everything'
+  const parts = [text, ...anyOrphan, ...(isWhole ? broken(context, leaseMs, except) : [])]
+  const all = [...params, ...(isWhole ? except.params : [])]
+  const found = groupBy(await context.rows<Found>(context.dialect.union(parts), all), (row) => row.kind)
   const of = (kind: Found['kind']) => found.get(kind) ?? []
   await endMarks(context, of('stale mark'))
   const repaired: string[] = []
@@ -140,7 +143,7 @@ function anyOrphans({ tables, dialect }: Context): [running: string, external: s
   ]
 }
 
-function broken(context: Context, leaseMs: number): string[] {
+function broken(context: Context, leaseMs: number, except: Condition): string[] {
   const { tables, dialect } = context
   return [
     ...heldForNothing(context).map((found) => `SELECT 'held' AS kind, id, ${NO_MARK} ${found} LIMIT 1`),
@@ -151,8 +154,8 @@ function broken(context: Context, leaseMs: number): string[] {
     // The job that blocked this one was deleted manually, or a worker crashed before unblocking it.
     `SELECT 'blocked job' AS kind, MIN(id) AS id, ${NO_MARK}
      FROM ${dialect.found(`${tables.job} AS b`, { index: tables.jobStateIndex })}
-     WHERE ${blockedByNothing(tables)}
-     GROUP BY periodic_task_uid
+     WHERE ${blockedByNothing(tables)} ${except.text}
+     GROUP BY COALESCE(periodic_task_uid, id)
      LIMIT 1000`,
     // The job was deleted manually, so it will never finish.
     `SELECT 'waits for nothing' AS kind, id, ${NO_MARK}

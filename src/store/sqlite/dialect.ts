@@ -97,7 +97,7 @@ export const sqliteDialect = (clock: (() => Date) | null): Dialect => ({
   // Either the whole file is locked or nothing is.
   isContended: () => false,
   isLockWait: () => false,
-  isDenied: () => false,
+  isDeniedOn: () => false,
   isRejection,
   async changeTokens(database, tables) {
     // The first value changes with the commits of other connections, the second with the writes of this one.
