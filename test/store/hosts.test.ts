@@ -37,6 +37,35 @@ describe('the hosts of a URL', () => {
     )
   })
 
+  it.each<[string, object | string | null]>([
+    ['ssl-mode=REQUIRED', { rejectUnauthorized: false }],
+    ['sslmode=require', { rejectUnauthorized: false }],
+    ['ssl_mode=REQUIRED', { rejectUnauthorized: false }],
+    ['sslMode=required', { rejectUnauthorized: false }],
+    ['ssl=required', { rejectUnauthorized: false }],
+    ['tls=skip-verify', { rejectUnauthorized: false }],
+    ['sslaccept=accept_invalid_certs', { rejectUnauthorized: false }],
+    ['ssl-mode=VERIFY_CA', { rejectUnauthorized: true }],
+    ['sslmode=verify-ca', { rejectUnauthorized: true }],
+    ['ssl-mode=VERIFY_IDENTITY', { verifyIdentity: true }],
+    ['sslmode=verify-full', { verifyIdentity: true }],
+    ['sslaccept=strict', { verifyIdentity: true }],
+    [`ssl=${encodeURIComponent('{"verifyIdentity":true}')}`, { verifyIdentity: true }],
+    ['ssl=Amazon+RDS', 'Amazon RDS'],
+    ['ssl-mode=DISABLED', null],
+    ['sslmode=disable', null],
+    ['useSSL=false', null],
+    ['tls=false', null],
+    ['ssl=0', null],
+  ])('pass TLS on to the driver: %s', (option, ssl) => {
+    const [host] = hostsOf(`mysql://h1/app?${option}&compress=true`)
+    const { searchParams } = new URL(host?.url ?? '')
+    const passed = searchParams.get('ssl')
+    expect(typeof ssl === 'object' ? passed && JSON.parse(passed) : passed).toEqual(ssl)
+    expect(searchParams.get('compress')).toBe('true')
+    expect(searchParams.size).toBe(ssl === null ? 1 : 2)
+  })
+
   it('use the connect timeout from the URL', () => {
     expect(connectTimeoutOf('mysql://h1,h2/app?ssl={}&connectTimeout=5000')).toBe(5000)
     expect(connectTimeoutOf('mysql://h1,h2/app')).toBeNull()
@@ -58,9 +87,16 @@ describe('the hosts of a URL', () => {
     ['mysql://root:s3cret/x@h1,h2/app', '%2F for /'],
     ['mysql://root:s3cret#x@h1,h2/app', '%23 for #'],
     ['mysql://root:s3cret%@h1,h2/app', '%25 for %'],
-    ['mysql://root:s3cret@h1,h2/app?ssl=true', 'ssl=true is not supported by the driver'],
-    ['mysql://root:s3cret@h1/app?ssl=required', 'NODE_EXTRA_CA_CERTS'],
-    ['mysql://root:s3cret@h1/app?ssl=', 'ssl={"verifyIdentity":true}'],
+    ['mysql://root:s3cret@h1,h2/app?ssl=true', 'write ssl-mode=VERIFY_IDENTITY'],
+    ['mysql://root:s3cret@h1,h2/app?ssl=', 'write ssl-mode=VERIFY_IDENTITY'],
+    ['mysql://root:s3cret@h1,h2/app?useSSL=true', 'write ssl-mode=VERIFY_IDENTITY'],
+    ['mysql://root:s3cret@h1,h2/app?tls=preferred', 'write ssl-mode=VERIFY_IDENTITY'],
+    ['mysql://root:s3cret@h1,h2/app?ssl-mode=PREFERRED', 'write ssl-mode=VERIFY_IDENTITY'],
+    ['mysql://root:s3cret@h1,h2/app?sslmode=maybe', 'write ssl-mode=VERIFY_IDENTITY'],
+    ['mysql://root:s3cret@h1/app?sslmode=require&ssl={}', "'ssl' and another option about TLS"],
+    ['mysql://root:s3cret@h1/app?charset=utf8mb4', "the option 'charset' is not supported"],
+    ['mysql://root:s3cret@h1/app?connecttimeout=1', "the option 'connecttimeout' is not supported"],
+    ['mysql://root:s3cret@h1/app?sslca=/ca.pem', "the option 'sslca' is not supported"],
   ])('%s is rejected, and the password is not shown', (url, said) => {
     const refuse = () => hostsOf(url)
     expect(refuse).toThrow(InvalidInputError)

@@ -4,7 +4,7 @@ import { InvalidInputError } from '../../errors.ts'
 export interface HostUrl {
   /** As written in the URL, such as 'h1:3306'. */
   readonly name: string
-  /** The URL with only this host and without `group`, as the driver expects it. */
+  /** The URL with only this host, and with the options as the driver expects them. */
   readonly url: string
 }
 
@@ -17,9 +17,12 @@ export function hostsOf(url: string): readonly HostUrl[] {
   const [, user = '', list = ''] = /^(.*@)?(.*)$/s.exec(authority) ?? []
   // If the only @ comes after a /, ? or #, that character is in the user name or password, and was not encoded.
   if (user === '' && rest.includes('@')) throw refused(UNREADABLE)
+  const [path = ''] = rest.split('?')
+  const options = driverOptions(new URLSearchParams(rest.slice(path.length + 1)))
+  const query = options.size === 0 ? '' : `?${String(options)}`
   const hosts = list.split(',').map((entry): HostUrl => {
     const name = entry.trim()
-    return { name, url: `mysql://${user}${name}${withoutGroup(rest)}` }
+    return { name, url: `mysql://${user}${name}${path}${query}` }
   })
   for (const [index, host] of hosts.entries()) check(host, index, hosts)
   return hosts
@@ -57,12 +60,65 @@ function partsOf(url: string): { readonly authority: string; readonly rest: stri
   return { authority, rest }
 }
 
-/** Removes the option `group`, which the driver does not know. */
-function withoutGroup(rest: string): string {
-  const [path = '', ...query] = rest.split('?')
-  const options = query.join('?').split('&')
-  const others = options.filter((option) => !option.startsWith('group=')).join('&')
-  return others === '' ? path : `${path}?${others}`
+/** Options that are passed on to the driver. */
+const OF_DRIVER = ['connectTimeout', 'socketPath', 'localAddress', 'compress', 'flags']
+/** Options of other drivers that have the meaning of `ssl-mode`, in lower case and without dashes and underscores. */
+const OF_TLS = ['sslmode', 'ssl', 'tls', 'usessl', 'sslaccept']
+
+/**
+ * The meanings of `ssl-mode`, as in https://dev.mysql.com/doc/refman/8.4/en/connection-options.html, and of the values
+ * of the other options. Null means without TLS.
+ */
+const TLS: Readonly<Record<string, object | null>> = {
+  disabled: null,
+  disable: null,
+  required: { rejectUnauthorized: false },
+  require: { rejectUnauthorized: false },
+  skipverify: { rejectUnauthorized: false },
+  acceptinvalidcerts: { rejectUnauthorized: false },
+  verifyca: { rejectUnauthorized: true },
+  verifyidentity: { verifyIdentity: true },
+  verifyfull: { verifyIdentity: true },
+  strict: { verifyIdentity: true },
+}
+/** Values that leave open whether the certificate is verified. */
+const UNCLEAR = /^(|true|1|on|yes|preferred|prefer|allow)$/
+const OFF = /^(false|0|off|no)$/
+
+const simplified = (text: string) => text.toLowerCase().replaceAll(/[-_]/g, '')
+
+/**
+ * The options that the driver gets. It would ignore unknown ones: with `?sslmode=require`, it would connect without TLS.
+ *
+ * @throws InvalidInputError when an option or its value is unknown
+ */
+function driverOptions(given: URLSearchParams): URLSearchParams {
+  const options = new URLSearchParams()
+  for (const [name, value] of given) {
+    if (name === 'group') continue
+    if (OF_TLS.includes(simplified(name))) {
+      if (options.has('ssl')) throw refused(`'${name}' and another option about TLS are both given`)
+      options.set('ssl', tlsOption(name, value))
+    } else if (OF_DRIVER.includes(name)) options.set(name, value)
+    else
+      throw refused(
+        `the option '${name}' is not supported: it must be one of ssl-mode, ssl, group, ${OF_DRIVER.join(', ')}; for anything else, pass a mysql2 pool`,
+      )
+  }
+  if (options.get('ssl') === '') options.delete('ssl')
+  return options
+}
+
+/** @returns JSON or the name of one of the driver's profiles; empty for no TLS */
+function tlsOption(name: string, value: string): string {
+  const meaning = TLS[simplified(value)]
+  if (meaning === null || OFF.test(value.toLowerCase())) return ''
+  if (meaning !== undefined) return JSON.stringify(meaning)
+  const isOfDriver = name === 'ssl' && !UNCLEAR.test(value.toLowerCase())
+  if (isOfDriver) return value
+  throw refused(
+    `'${name}=${value}' is not supported: write ssl-mode=VERIFY_IDENTITY, or ssl-mode=VERIFY_CA if the certificate does not name the host (for your own authority, also set NODE_EXTRA_CA_CERTS), ssl-mode=REQUIRED to encrypt without verifying the certificate, or ssl-mode=DISABLED`,
+  )
 }
 
 const UNREADABLE =
@@ -79,12 +135,6 @@ function check({ name, url }: HostUrl, index: number, all: readonly HostUrl[]): 
   }
   if (!URL.canParse(url) || !decodes(url)) throw refused(UNREADABLE)
   if (new URL(url).pathname.length < 2) throw refused('the URL does not name a database')
-  const ssl = new URL(url).searchParams.get('ssl')
-  // The driver's SSL profiles have names such as 'Amazon RDS'.
-  if (ssl !== null && /^(true|false|1|0|on|off|yes|no|required?|preferred|disabled|)$/i.test(ssl))
-    throw refused(
-      `ssl=${ssl} is not supported by the driver: for a server whose certificate is signed by a public authority, write ssl={"verifyIdentity":true}, percent-encoded; for your own authority, also set NODE_EXTRA_CA_CERTS, or pass a mysql2 pool with ssl: { ca }; without TLS, leave ssl out`,
-    )
   if (all.some((other, at) => at < index && withPort(other.name) === withPort(name))) {
     throw refused(`${which} is listed twice`)
   }

@@ -230,6 +230,11 @@ function locked(error: unknown): StoreUnavailableError {
 
 /** Drivers trim paths, connect to servers, or read `file:` URLs, each in its own way. @throws InvalidInputError */
 function checkPath(path: string): void {
+  if (path.includes('?'))
+    throw new InvalidInputError(
+      'database',
+      `the URL of a SQLite database has no options, got ${JSON.stringify(path)}; leave out the question mark and what follows, or, if it is part of the file's name, pass a connection`,
+    )
   if (/^$|^[a-z][a-z0-9+.-]+:|^\s|\s$|\p{Cc}/iu.test(path))
     throw new InvalidInputError(
       'database',
