@@ -3,6 +3,15 @@
  * that throws is reported, counted, and retried with back-off.
  */
 
+import { AsyncLocalStorage } from 'node:async_hooks'
+
+/**
+ * Runs a function in the asynchronous context in which this module was loaded. Otherwise, loops, handlers and event
+ * listeners would run in the context of whoever called `start`: with a lazy start, every job would log as the first
+ * request's tenant.
+ */
+const outside = AsyncLocalStorage.snapshot()
+
 const BACKOFF_MS = { shortest: 200, longest: 15_000 }
 /** No loop needs to sleep longer than this, which is well below the 31-bit limit of setTimeout. */
 const LONGEST_SLEEP_MS = 3_600_000
@@ -61,7 +70,7 @@ export class Loop {
   start(): void {
     if (this.#running !== null) return
     this.#stopping = false
-    this.#running = this.#run()
+    this.#running = outside(() => this.#run())
   }
 
   /** Starts the next pass now, or as soon as the current one has ended. Does not shorten a back-off. */

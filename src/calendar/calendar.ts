@@ -4,7 +4,7 @@ import type { CalendarSpec } from './spec.ts'
 import { parse } from './syntax.ts'
 import { WallClock } from './wallclock.ts'
 import type { Zone } from './zone.ts'
-import { findZone } from './zone-names.ts'
+import { findZone, localZone, NO_LOCAL_ZONE } from './zone-names.ts'
 
 /**
  * How to handle a time that the clock shows twice when it is set back: with `'first'`, the event elapses only the
@@ -135,7 +135,9 @@ export class CalendarEvent {
 
 function zoneOption(name: string): Zone {
   if (typeof name !== 'string') throw new TypeError(`Option zone must be a string, got ${shown(name)}`)
-  const zone = findZone(name === 'local' ? new Intl.DateTimeFormat().resolvedOptions().timeZone : name)
+  const given = name === 'local' ? localZone() : name
+  if (given === undefined) throw new RangeError(`Option zone is 'local', but ${NO_LOCAL_ZONE}`)
+  const zone = findZone(given)
   if (zone !== undefined) return zone
   throw new RangeError(
     `Option zone must be an IANA time zone (case-sensitive) or 'local', got ${shown(name)}`,

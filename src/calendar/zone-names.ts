@@ -55,3 +55,13 @@ export function findZone(name: string): Zone | undefined {
     throw error
   }
 }
+
+/** What to do if this process has no zone. */
+export const NO_LOCAL_ZONE =
+  "the time zone of this process has no name; set the environment variable TZ to an IANA name, such as 'Europe/Berlin'"
+
+/** The zone of this process; undefined if Intl has no name for it: TZ is empty, a path, or a rule such as `UTC+2`. */
+export function localZone(): string | undefined {
+  const { timeZone } = new Intl.DateTimeFormat().resolvedOptions()
+  return typeof timeZone === 'string' && findZone(timeZone) !== undefined ? timeZone : undefined
+}

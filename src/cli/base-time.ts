@@ -1,7 +1,7 @@
 /** Parses times as people write them: the timestamps of systemd.time(7), and ISO 8601. */
 import { calendar } from '../calendar/index.ts'
 import { timeSpan } from '../timer/index.ts'
-import { clockOf, localZone } from './calendar-report.ts'
+import { clockOf, ownZone } from './calendar-report.ts'
 import { UsageError } from './failure.ts'
 
 const DAYS: ReadonlyMap<string, number> = new Map([
@@ -19,7 +19,7 @@ const BEFORE_ALL = -2 * 86_400_000_000
 /** @returns microseconds since 1970. @throws UsageError if the text is not a time */
 export function baseTime(option: string, text: string): number {
   const nowMicros = Date.now() * 1000
-  const zone = localZone()
+  const zone = ownZone()
   let cause: unknown
   try {
     const found =

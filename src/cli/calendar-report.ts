@@ -1,5 +1,6 @@
 /** The output of `systemd-analyze calendar` (systemd 252), byte for byte. */
 import type { CalendarEvent } from '../calendar/index.ts'
+import { localZone } from '../calendar/zone-names.ts'
 
 export interface ReportContext {
   readonly nowMicros: number
@@ -14,7 +15,7 @@ export function calendarReport(expression: string, event: CalendarEvent, context
   if (normalized !== expression) add('Original form', expression)
   add('Normalized form', normalized)
   const elapses = elapsesOf(event, context)
-  const zone = localZone()
+  const zone = ownZone()
   if (elapses.length === 0 && context.iterations > 0) add('Next elapse', 'never')
   for (const [index, elapse] of elapses.entries()) {
     add(index === 0 ? 'Next elapse' : `Iter. #${index + 1}`, timestamp(elapse, zone))
@@ -59,8 +60,9 @@ export function clockOf(date: Date, timeZone: string): [day: string, time: strin
   return [`${year}-${month}-${day}`, `${hour}:${minute}:${second}`]
 }
 
-export function localZone(): string {
-  return new Intl.DateTimeFormat().resolvedOptions().timeZone
+/** The zone of this process, in which commands print times; UTC if it has no name. */
+export function ownZone(): string {
+  return localZone() ?? 'UTC'
 }
 
 /** Each ICU locale contains only the abbreviations of its own country. */

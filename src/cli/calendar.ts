@@ -1,6 +1,7 @@
 import { type CalendarEvent, CalendarSyntaxError, calendar } from '../calendar/index.ts'
+import { localZone, NO_LOCAL_ZONE } from '../calendar/zone-names.ts'
 import { baseTime } from './base-time.ts'
-import { calendarReport, elapsesOf, localZone, type ReportContext } from './calendar-report.ts'
+import { calendarReport, elapsesOf, type ReportContext } from './calendar-report.ts'
 import { type AnyCommand, Command, examples } from './commander.ts'
 import { CommandError, EXIT } from './failure.ts'
 import { print, printJson } from './output.ts'
@@ -26,8 +27,7 @@ export default function calendarCommand(): AnyCommand {
     .addHelpText('after', HELP)
     .action((expressions, flags) => {
       const nowMicros = Date.now() * 1000
-      const zone = flags.zone === 'local' ? localZone() : flags.zone
-      checkZone(zone)
+      const zone = checked(flags.zone)
       const afterMicros = flags.baseTime === undefined ? nowMicros : baseTime('--base-time', flags.baseTime)
       const context: ReportContext = { nowMicros, afterMicros, iterations: flags.iterations }
       const problems: string[] = []
@@ -46,9 +46,12 @@ export default function calendarCommand(): AnyCommand {
     })
 }
 
-function checkZone(zone: string): void {
+function checked(zone: string): string {
+  if (zone === 'local' && localZone() === undefined)
+    throw new CommandError(`option '--zone': ${NO_LOCAL_ZONE}`)
   try {
     calendar('daily', { zone })
+    return zone
   } catch (cause) {
     const message = `option '--zone': ${JSON.stringify(zone)} is not an IANA time zone (names are case-sensitive)`
     throw new CommandError(message, EXIT.failed, { cause })

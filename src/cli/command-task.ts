@@ -16,7 +16,7 @@ import type { Readable } from 'node:stream'
 import { z } from 'zod'
 import { messageOf } from '../errors.ts'
 import { type HandlerContext, PermanentError, type Task, task } from '../index.ts'
-import { type CommandUser, findUser, homeOnDisk, USER_NAME } from './command-user.ts'
+import { type CommandUser, homeOfUser, responds, USER_NAME } from './command-user.ts'
 import { COMMAND_TASK } from './values.ts'
 
 /** The delay between SIGTERM and SIGKILL; shorter than the time until the worker abandons the run. */
@@ -81,8 +81,10 @@ export async function runCommand(
   user: CommandUser | null,
 ): Promise<{ exitCode: 0 }> {
   const [file, ...rest] = commandLine(args, user)
+  const cwd = args.cwd ?? user?.home ?? (await homeOf(args.user))
+  await responds(cwd)
   const child = spawn(file, rest, {
-    cwd: args.cwd ?? user?.home ?? homeOf(args.user),
+    cwd,
     env: environmentOf(args, user),
     // Switching to the user is the last step before the program is looked up and started, so the job's PATH and
     // LD_PRELOAD affect nothing that still runs as root. The process does not get the user's supplementary groups.
@@ -142,9 +144,9 @@ function commandLine(args: CommandArgs, runsAs: CommandUser | null): readonly [s
 }
 
 /** The home directory of a user, by default the worker's. */
-function homeOf(user: string | undefined): string {
+async function homeOf(user: string | undefined): Promise<string> {
   if (user === undefined || user === userInfo().username) return homedir()
-  return homeOnDisk(findUser(user)?.home)
+  return await homeOfUser(user)
 }
 
 function environmentOf(args: CommandArgs, as: CommandUser | null): Record<string, string> {

@@ -133,8 +133,11 @@ async function start(module: string | undefined, flags: Flags): Promise<void> {
     const signal = await stopped
     logger.info({ signal, grace }, 'Stopping; press Ctrl-C again to stop at once')
   } finally {
-    await close?.()
-    await kalends.stop()
+    try {
+      await close?.()
+    } finally {
+      await kalends.stop()
+    }
   }
   // Connection pools and timers that the module left open must not keep a stopped worker running.
   process.exit(EXIT.ok)

@@ -1,11 +1,11 @@
 import { InvalidArgumentError } from 'commander'
 import { messageOf } from '../errors.ts'
-import { localZone, timestamp } from './calendar-report.ts'
+import { ownZone, timestamp } from './calendar-report.ts'
 
 /** Defined here, so that importing it does not load the schema in `command-task.ts`. */
 export const COMMAND_TASK = 'command'
 
-const zone = localZone()
+const zone = ownZone()
 
 /** Formats an instant like `Fri 2026-03-27 09:00:00 CET`, in the zone of this process; null becomes `-`. */
 export function when(at: Date | null): string {

@@ -137,7 +137,12 @@ export class EventStream {
     )
     this.listener = listener
     this.response = new Response(body, {
-      headers: { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' },
+      headers: {
+        'content-type': 'text/event-stream; charset=utf-8',
+        // Compressing middleware would keep the events in its buffer.
+        'cache-control': 'no-store, no-transform',
+        'x-accel-buffering': 'no',
+      },
     })
   }
 

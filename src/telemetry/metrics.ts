@@ -1,5 +1,6 @@
 /** The metrics of a Kalends instance. The caller passes prom-client, because it is an optional package. */
 import type * as PromClient from 'prom-client'
+import { ConflictError } from '../errors.ts'
 import type { Kalends } from '../index.ts'
 
 /** The registry and the names of the metrics. */
@@ -10,14 +11,22 @@ export interface PrometheusOptions {
   readonly prefix?: string | undefined
 }
 
+const FIRST = 'jobs_submitted_total'
 const SECONDS = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 3600]
 
-/** @returns a function that stops collecting and removes the metrics */
+/**
+ * @returns a function that stops collecting and removes the metrics
+ * @throws ConflictError when the registry already contains metrics with this prefix
+ */
 export function collectMetrics(
   { Counter, Gauge, Histogram, register }: typeof PromClient,
   kalends: Kalends,
   { registry = register, prefix = 'kalends_' }: PrometheusOptions,
 ): () => void {
+  if (registry.getSingleMetric(`${prefix}${FIRST}`) !== undefined)
+    throw new ConflictError(
+      `The registry already contains metrics named '${prefix}…'. Call the function that removes them first (after a hot reload, keep it in globalThis), or pass another 'prefix' or 'registry'`,
+    )
   const registers = [registry]
   const names: string[] = []
   const named = (name: string) => {
@@ -29,7 +38,7 @@ export function collectMetrics(
   const histogram = (name: string, help: string) =>
     new Histogram({ name: named(name), help, labelNames: ['task'], buckets: SECONDS, registers })
 
-  const submitted = counter('jobs_submitted_total', 'Jobs that schedules submitted', ['task'])
+  const submitted = counter(FIRST, 'Jobs that schedules submitted', ['task'])
   const skipped = counter('slots_skipped_total', 'Slots that did not become runs', ['task', 'reason'])
   const settled = counter('attempts_total', 'Attempts that ended, by the resulting state of the job', [
     'task',

@@ -9,7 +9,7 @@
  * - `every 5min after finish`: counted from the end of the previous run
  */
 import { calendar } from '../calendar/index.ts'
-import { findZone } from '../calendar/zone-names.ts'
+import { findZone, localZone, NO_LOCAL_ZONE } from '../calendar/zone-names.ts'
 import { InvalidInputError } from '../errors.ts'
 import { cron } from './cron.ts'
 import type { Elapses, Timer, TimerSpec } from './elapses.ts'
@@ -103,7 +103,11 @@ export function withZone(text: string, zone: string): string {
  * @throws InvalidInputError when the zone is unknown
  */
 export function checkedZone(zone: string): string {
-  if (zone === 'local') return Intl.DateTimeFormat().resolvedOptions().timeZone
+  if (zone === 'local') {
+    const local = localZone()
+    if (local === undefined) throw new InvalidInputError('zone', `is 'local', but ${NO_LOCAL_ZONE}`)
+    return local
+  }
   if (findZone(zone) !== undefined) return zone
   throw new InvalidInputError(
     'zone',

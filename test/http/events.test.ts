@@ -151,6 +151,13 @@ const scene = async (events = {}) => {
   return api
 }
 
+it.skipIf(sqlite === undefined)('middleware must not compress the stream', async () => {
+  const { call } = await scene()
+  const { headers, body } = await call('GET /api/v1/events')
+  expect(headers.get('cache-control')).toBe('no-store, no-transform')
+  await body?.cancel()
+})
+
 it.skipIf(sqlite === undefined)(
   'a client that reconnects is told to fetch everything again, whatever its last event id',
   async () => {

@@ -1,7 +1,7 @@
 /** Metrics in a prom-client registry. */
 import { Registry } from 'prom-client'
-import { expect, it } from 'vitest'
-import { PermanentError, task } from '../../src/index.ts'
+import { expect, it, onTestFinished } from 'vitest'
+import { Kalends, PermanentError, task } from '../../src/index.ts'
 import { prometheus } from '../../src/telemetry/prometheus.ts'
 import { ended, gate, scene, signal } from '../kalends/scene.ts'
 import { eachDatabase } from '../support/databases.ts'
@@ -17,6 +17,17 @@ async function samples(registry: Registry): Promise<Map<string, number>> {
     lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ')))]),
   )
 }
+
+it('metrics that are registered twice are rejected, and the error says what to do', async () => {
+  const kalends = await Kalends.open('sqlite::memory:')
+  onTestFinished(() => kalends.stop())
+  const registry = new Registry()
+  const end = prometheus(kalends, { registry })
+  expect(() => prometheus(kalends, { registry })).toThrow("already contains metrics named 'kalends_…'")
+  prometheus(kalends, { registry, prefix: 'other_' })
+  end()
+  prometheus(kalends, { registry })
+})
 
 eachDatabase((under) => {
   it('submissions, attempts, running jobs and health are measured until the returned function is called', async () => {

@@ -82,13 +82,14 @@ async function follow(left: AbortSignal): Promise<void> {
           headers: { accept: 'text/event-stream' },
         }),
       )
-      liveState.value = 'live'
-      wait = FIRST_WAIT_MS
       // The server does not report changes from before this connection, so fetch everything.
       connections.value += 1
       pass(TOPICS)
       const reader = stream.pipeThrough(new TextDecoderStream()).getReader()
       for (let read = await reader.read(); !read.done; read = await reader.read()) {
+        // The server greets each connection, but middleware in between may keep back what it sends.
+        liveState.value = 'live'
+        wait = FIRST_WAIT_MS
         clearTimeout(silence)
         silence = setTimeout(close, SILENCE_MS)
         parser.feed(read.value)

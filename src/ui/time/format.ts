@@ -5,7 +5,9 @@ export const MINUTE_MS = 60_000
 export const HOUR_MS = 60 * MINUTE_MS
 export const DAY_MS = 24 * HOUR_MS
 
-export const myZone = Intl.DateTimeFormat().resolvedOptions().timeZone || 'UTC'
+const { timeZone }: { readonly timeZone?: string } = Intl.DateTimeFormat().resolvedOptions()
+/** UTC if the browser has no name for its zone, such as undefined or `Etc/Unknown`. */
+export const myZone = timeZone !== undefined && isZone(timeZone) ? timeZone : 'UTC'
 
 const MINUTES = "yyyy-MM-dd'T'HH:mm"
 
