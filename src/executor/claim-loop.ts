@@ -11,6 +11,8 @@ import type { Settler } from './settler.ts'
 import { UnansweredStatements } from './unanswered-statements.ts'
 
 const PROMOTE_AT_ONCE = 500
+/** The number of groups for which the last task is remembered. */
+const MAX_GROUPS = 1000
 /** How long claims may continue where the previous one ended, if that one found all the jobs it wanted. */
 const CONTINUE_MS = 50
 
@@ -34,6 +36,8 @@ export class ClaimLoop {
   #isQueueEmpty = false
   #isStopping = false
   #lastGroup = ''
+  /** The task that had the last turn in each group. */
+  readonly #lastTasks = new Map<string, string>()
   readonly #cursor: ClaimCursor = { turns: [], hasLeftOut: false }
   /** Until this time, by performance.now(), claims may continue where the last one ended. */
   #continuesUntil = Number.NEGATIVE_INFINITY
@@ -176,6 +180,7 @@ export class ClaimLoop {
       .claim(worker, tasks, limit, this.#lastGroup, {
         taskLimits,
         ahead,
+        lastTasks: this.#lastTasks,
         cursor: this.#cursor,
         onRefused: (id, error) => {
           refused += 1
@@ -188,6 +193,11 @@ export class ClaimLoop {
       })
     if (this.#cursor.hasLeftOut) this.#ahead.pause()
     this.#lastGroup = jobs.at(-1)?.group ?? this.#lastGroup
+    for (const { group, task } of jobs) this.#lastTasks.set(group, task)
+    for (const group of this.#lastTasks.keys()) {
+      if (this.#lastTasks.size <= MAX_GROUPS) break
+      this.#lastTasks.delete(group)
+    }
     reservation.commit(jobs)
     return jobs.length + refused
   }

@@ -104,6 +104,8 @@ export interface ClaimOptions {
    * an attempt.
    */
   readonly ahead?: number
+  /** The task that had the last turn in each group. */
+  readonly lastTasks?: ReadonlyMap<string, string>
   /** Where to continue. The claim updates it to the position at which the next claim may continue. */
   readonly cursor?: ClaimCursor
 }
@@ -132,8 +134,9 @@ export interface ExecutingStore {
   promoteDue(limit: number, onRefused?: OnRefused): Promise<number>
 
   /**
-   * Claims jobs for this worker. Groups and tasks take turns. Within a turn, jobs with a higher priority come first,
-   * then older jobs. Each claim is a new attempt and increments the claim number.
+   * Claims jobs for this worker. Groups take turns. Within a group, the task whose first job has the highest priority
+   * comes first, and tasks of equal priority take turns. Within a turn, jobs with a higher priority come first, then
+   * older jobs. Each claim is a new attempt and increments the claim number.
    *
    * @param tasks  the tasks that this worker handles, each with the policy for jobs that do not set their own
    * @param limit  maximum number of jobs that start now, which does not include those claimed `ahead`

@@ -20,13 +20,11 @@ import { integerLiteral } from '../literals.ts'
 import { lockRows, updateLocked } from './by-key.ts'
 import { and, exceptFor } from './conditions.ts'
 import type { Context, TablesContext } from './context.ts'
-import { inForce } from './freezes.ts'
 import type { Isolation } from './isolate.ts'
+import { findTurns, type FreezeRow, inPlaces, MAX_TURNS, named, placesOf } from './next-turns.ts'
 import { policyOf, startableColumns, type StartableRow } from './rows.ts'
 import { handOverAttempts, startAttempts } from './start.ts'
 
-/** Maximum number of selections in one statement; SQLite allows 500. */
-const MAX_TURNS = 250
 /** Maximum number of jobs that one transaction holds because of a freeze, so that it stays short. */
 const HELD_AT_ONCE = 500
 const MAX_ROUNDS = 20
@@ -76,7 +74,7 @@ type Begin = (tx: Context, rows: readonly StartableRow[], before: number, lend: 
 async function claimTurns(
   context: TablesContext,
   isolation: Isolation,
-  { names, limit, afterGroup, taskLimits = new Map<string, number>(), cursor, onRefused }: Claims,
+  { names, limit, afterGroup, taskLimits = new Map<string, number>(), lastTasks, cursor, onRefused }: Claims,
   begin: Begin,
 ): Promise<ClaimedJob[]> {
   const { dialect, tables } = context
@@ -89,8 +87,10 @@ async function claimTurns(
     const most = Math.min(limit + new Set(except.map(({ group_: group }) => group)).size, MAX_TURNS)
     const same = (cursor?.turns ?? []).filter((turn) => names.includes(turn.claim_task))
     if (cursor !== undefined) Object.assign(cursor, { turns: [], hasLeftOut: false })
-    const { turns, freezes } =
-      same.length > 0 ? { turns: same, freezes: [] } : await findTurns(context, names, most, lastGroup)
+    const { turns, freezes, hasMore } =
+      same.length > 0
+        ? { turns: same, freezes: [], hasMore: false }
+        : await findTurns(context, { names, limit: most, afterGroup: lastGroup, lastTasks })
     const isNew = turns.some((turn) => !seen.has(named(turn)))
     for (const turn of turns) seen.add(named(turn))
     if (turns.length === 0) return []
@@ -107,14 +107,16 @@ async function claimTurns(
       together: async (report) => {
         const jobs = await context.lendingTransaction(async (tx, lend) => {
           const columns = startableColumns(dialect)
-          const rows = await lockTurns<StartableRow>(tx, turns, { columns, limit, taskLimits, except })
+          const places = placesOf(turns, Math.max(limit, turns.length))
+          const locked = await lockTurns<StartableRow>(tx, turns, { columns, places, taskLimits, except })
+          const rows = turns.length === 1 ? locked : inPlaces(locked, places)
           const withinLimits = (some: readonly StartableRow[]) =>
             withinTaskLimits(some, taskLimits).slice(0, limit)
           // The database may reject the hold of a job.
           if (freezes.length > 0) report(withinLimits(rows))
           const found = withinLimits(await free(tx, rows))
           report(found)
-          next = found.length === limit && turns.length < most ? placed(turns, found) : []
+          next = found.length === limit && !hasMore ? placed(turns, found) : []
           return await begin(tx, found, 0, lend)
         })
         if (cursor !== undefined) cursor.turns = next
@@ -137,8 +139,7 @@ async function claimTurns(
     if (claimed.length > 0) return claimed
     // There may be other jobs after held jobs, and after turns whose jobs are all left out.
     if (isHeld) await hold(context, isolation, { turns, freezes, onRefused })
-    else if (except.length > 0 && turns.length === most && isNew)
-      lastGroup = turns.at(-1)?.in_group ?? lastGroup
+    else if (except.length > 0 && hasMore && isNew) lastGroup = turns.at(-1)?.in_group ?? lastGroup
     else return []
   }
   return []
@@ -146,54 +147,8 @@ async function claimTurns(
 
 type LeftOutRows = ReturnType<Isolation['leftOut']>
 
-interface FreezeRow {
-  readonly in_group: string | null
-  readonly claim_task: string | null
-  readonly of_schedule: string | null
-  readonly until: string
-}
-
 /**
- * The active freezes, and the next turns: first those of the groups after the one that had the last turn, then those of
- * the other groups, starting with the first. The scan stops when it has found enough, so it never reads long queues, or
- * many queues, to the end.
- */
-async function findTurns(
-  { rows, tables, dialect }: Context,
-  tasks: readonly string[],
-  limit: number,
-  afterGroup: string,
-): Promise<{ readonly turns: Turn[]; readonly freezes: FreezeRow[] }> {
-  // Adds the number of tasks to the limit, so that the last group is read completely: within a group the rank decides,
-  // but the scan is in the order of task names.
-  const of = { tasks: tasks.length, limit: limit + tasks.length }
-  const parts = (['>', '>='] as const).map(
-    (from) =>
-      `SELECT in_group, claim_task, claim_rank, '${from}' AS part, NULL AS of_schedule, NULL AS until
-       FROM ${dialect.turns(tables.job, tables.claimIndex, { from, ...of })} AS turns`,
-  )
-  const freezes = `SELECT group_ AS in_group, task AS claim_task, 0 AS claim_rank, 'freeze' AS part,
-      schedule_id AS of_schedule, ${dialect.instant('until')} AS until
-    FROM ${tables.freeze}
-    WHERE ${inForce(dialect)}`
-  const found = await rows<(Turn & { part: '>' | '>=' }) | (FreezeRow & { part: 'freeze' })>(
-    dialect.union([...parts, freezes]),
-    [afterGroup, ...tasks, '', ...tasks],
-  )
-  const turns = found.filter((row) => row.part !== 'freeze')
-  const after = turns.filter(({ part }) => part === '>')
-  const known = new Set(after.map(named))
-  const others = turns.filter((turn) => turn.part === '>=' && !known.has(named(turn)))
-  return {
-    turns: [inOrder(after), inOrder(others)].flat().slice(0, limit),
-    freezes: found.filter((row) => row.part === 'freeze'),
-  }
-}
-
-const named = ({ in_group, claim_task }: Turn) => JSON.stringify([in_group, claim_task])
-
-/**
- * Locks the next claimable jobs of each turn, up to an equal share of the limit. They are found through the claim
+ * Locks the next claimable jobs of each turn, up to the number of its places. They are found through the claim
  * index, so no other rows are locked.
  *
  * [Servers remove the entries of claimed jobs from the index about once a second. Until then, each claim that begins at
@@ -205,13 +160,15 @@ async function lockTurns<Row>(
   turns: readonly (Turn & Partial<PlacedTurn>)[],
   of: {
     readonly columns: readonly string[]
-    readonly limit: number
+    readonly places: readonly Turn[]
     readonly taskLimits: ReadonlyMap<string, number>
     readonly except: LeftOutRows
   },
 ): Promise<Row[]> {
   const { dialect, tables } = tx
-  const share = Math.ceil(of.limit / turns.length)
+  const shares = groupBy(of.places, named)
+  const most = (turn: Turn) =>
+    Math.min(shares.get(named(turn))?.length ?? 0, of.taskLimits.get(turn.claim_task) ?? Infinity)
   const leftOut = groupBy(of.except, ({ group_: group }) => group)
   const exceptOf = ({ in_group: group, claim_task: name }: Turn) => {
     const ofGroup = leftOut.get(group) ?? []
@@ -224,7 +181,7 @@ async function lockTurns<Row>(
      WHERE ready = 1 AND group_ = ? AND claim_task = ?
        ${turn.behind === undefined ? '' : `AND claim_rank = ? AND id > ${dialect.jobId}`} ${exceptOf(turn).text}
      ORDER BY ready, group_, claim_task, claim_rank, id
-     LIMIT ${integerLiteral(Math.min(share, of.taskLimits.get(turn.claim_task) ?? share))} ${dialect.locked('skip')}`
+     LIMIT ${integerLiteral(most(turn))} ${dialect.locked('skip')}`
   return await tx.rows<Row>(
     dialect.union(turns.map(part)),
     turns.flatMap((turn) => [
@@ -233,13 +190,6 @@ async function lockTurns<Row>(
       ...(turn.behind === undefined ? [] : [turn.claim_rank, turn.behind]),
       ...exceptOf(turn).params,
     ]),
-  )
-}
-
-/** By group, and within a group by the rank of the first job. */
-function inOrder<Of extends Turn>(turns: readonly Of[]): Of[] {
-  return turns.toSorted(
-    (a, b) => (a.in_group < b.in_group ? -1 : Number(a.in_group > b.in_group)) || a.claim_rank - b.claim_rank,
   )
 }
 
@@ -281,7 +231,8 @@ async function hold(
 ): Promise<void> {
   const columns = ['id', 'task', 'group_', 'periodic_task_id']
   const except = isolation.leftOut()
-  const of = { columns, limit: HELD_AT_ONCE, taskLimits: new Map<string, number>(), except }
+  const places = placesOf(turns, HELD_AT_ONCE)
+  const of = { columns, places, taskLimits: new Map<string, number>(), except }
   const holdAll = async (tx: Context, rows: readonly FreezableRow[]) => [
     ...(await holdFrozen(tx, rows, freezes)),
   ]

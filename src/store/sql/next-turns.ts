@@ -1,0 +1,129 @@
+/** Whose turn it is to be claimed: groups take turns, and so do the tasks of a group whose first jobs have equal priority. */
+import type { Turn } from '../database.ts'
+import { type ClaimOptions, isTask } from '../executing-store.ts'
+import { groupBy } from '../group-by.ts'
+import type { Context } from './context.ts'
+import { inForce } from './freezes.ts'
+
+/** Maximum number of selections in one statement; SQLite allows 500. */
+export const MAX_TURNS = 250
+
+export interface FreezeRow {
+  readonly in_group: string | null
+  readonly claim_task: string | null
+  readonly of_schedule: string | null
+  readonly until: string
+}
+
+interface NextTurns {
+  /** Names of tasks or of queues, as in `claim_task`. */
+  readonly names: readonly string[]
+  readonly limit: number
+  /** The group that had the last turn. */
+  readonly afterGroup: string
+  readonly lastTasks: ClaimOptions['lastTasks']
+}
+
+/**
+ * The active freezes, and the next turns: one of each group, then a second one of each group, and so on, beginning with
+ * the group after the one that had the last turn. The scan stops when it has found enough, so it never reads long
+ * queues, or many queues, to the end.
+ */
+export async function findTurns(
+  { rows, tables, dialect }: Context,
+  { names, limit, afterGroup, lastTasks = new Map() }: NextTurns,
+): Promise<{ readonly turns: Turn[]; readonly freezes: FreezeRow[]; readonly hasMore: boolean }> {
+  const tasks = names.length
+  // At least one group is read completely: within a group the rank decides, but the scan is in the order of task names.
+  const most = Math.min(limit * tasks, MAX_TURNS) + tasks
+  const parts = (['>', '>='] as const).map(
+    (from) =>
+      `SELECT in_group, claim_task, claim_rank, '${from}' AS part, NULL AS of_schedule, NULL AS until
+       FROM ${dialect.turns(tables.job, tables.claimIndex, { from, tasks, limit: most })} AS turns`,
+  )
+  const freezes = `SELECT group_ AS in_group, task AS claim_task, 0 AS claim_rank, 'freeze' AS part,
+      schedule_id AS of_schedule, ${dialect.instant('until')} AS until
+    FROM ${tables.freeze}
+    WHERE ${inForce(dialect)}`
+  const found = await rows<(Turn & { part: '>' | '>=' }) | (FreezeRow & { part: 'freeze' })>(
+    dialect.union([...parts, freezes]),
+    [afterGroup, ...names, '', ...names],
+  )
+  const turns = found.filter((row) => row.part !== 'freeze')
+  const after = complete(
+    turns.filter(({ part }) => part === '>'),
+    most,
+  )
+  const front = complete(
+    turns.filter(({ part }) => part === '>='),
+    most,
+  )
+  const known = new Set(after.turns.map(named))
+  const groups = groupBy(
+    [...after.turns, ...front.turns.filter((turn) => !known.has(named(turn)))],
+    (turn) => turn.in_group,
+  )
+  const inOrder = alternating([...groups].map(([group, of]) => rankedTasks(of, lastTasks.get(group) ?? '')))
+  return {
+    turns: inOrder.slice(0, limit),
+    freezes: found.filter((row) => row.part === 'freeze'),
+    hasMore: inOrder.length > limit || after.isCut || front.isCut,
+  }
+}
+
+/** If the scan has stopped at its limit, the tasks of the last group may be incomplete. */
+function complete<Of extends Turn>(turns: readonly Of[], most: number) {
+  const last = turns.at(-1)
+  const isCut = turns.length === most
+  return { isCut, turns: isCut ? turns.filter(({ in_group: group }) => group !== last?.in_group) : turns }
+}
+
+/** By the rank of the first job; among equal ranks, first the tasks after the one that had the last turn. */
+function rankedTasks<Of extends Turn>(turns: readonly Of[], last: string): Of[] {
+  const place = ({ claim_task: task }: Turn) => Number(task <= last)
+  return turns.toSorted(
+    (a, b) => a.claim_rank - b.claim_rank || place(a) - place(b) || (a.claim_task < b.claim_task ? -1 : 1),
+  )
+}
+
+/** The first of each list, then the second of each list, and so on. */
+function alternating<Of>(lists: readonly (readonly Of[])[]): Of[] {
+  const longest = Math.max(0, ...lists.map(({ length }) => length))
+  return Array.from({ length: longest }, (_, index) =>
+    lists.flatMap((list) => list.slice(index, index + 1)),
+  ).flat()
+}
+
+export const named = ({ in_group, claim_task }: Turn) => JSON.stringify([in_group, claim_task])
+
+/**
+ * The order in which the turns get the capacity: one place for each group, again and again; within a group, for one
+ * task after another.
+ */
+export function placesOf<Of extends Turn>(turns: readonly Of[], capacity: number): Of[] {
+  const groups = [...groupBy(turns, (turn) => turn.in_group).values()]
+  const places: Of[] = []
+  for (let round = 0; groups.length > 0 && places.length < capacity; round += 1)
+    places.push(...groups.slice(0, capacity - places.length).flatMap((of) => of[round % of.length] ?? []))
+  return places
+}
+
+/** The rows of the turns in the order of their places; the rows of each turn keep their order. */
+export function inPlaces<Row extends { readonly group_: string; readonly task: string }>(
+  rows: readonly Row[],
+  places: readonly Turn[],
+): Row[] {
+  // In `claim_task`, an external queue has a single name for all of its tasks.
+  const name = (turn: Turn) => named(isTask(turn.claim_task) ? turn : { ...turn, claim_task: '' })
+  const isOfTasks = places.every((turn) => isTask(turn.claim_task))
+  const rowsOf = groupBy(rows, (row) =>
+    named({ in_group: row.group_, claim_task: isOfTasks ? row.task : '', claim_rank: 0 }),
+  )
+  const next = new Map<string, number>()
+  return places.flatMap((place) => {
+    const key = name(place)
+    const index = next.get(key) ?? 0
+    next.set(key, index + 1)
+    return rowsOf.get(key)?.[index] ?? []
+  })
+}
