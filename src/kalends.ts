@@ -251,7 +251,7 @@ export class Kalends {
     listener: (payload: KalendsEvents[Name]) => void,
     options: ListenOptions = {},
   ): () => void {
-    if (typeof event !== 'string')
+    if (typeof event !== 'string' || event.length === 0)
       throw new InvalidInputError('event', `must be one of ${EVENTS.join(', ')}, got ${shownInput(event)}`)
     checkKeys({ [event]: true }, EVENTS)
     checkKeys(options, ['signal'])

@@ -20,8 +20,7 @@ import {
 import { Redaction } from './model/redaction.ts'
 import { spreadFactor } from './model/settle.ts'
 import { LOG_LEVELS } from './model/states.ts'
-import { checkedTask, checkedTaskName, DEFAULT_ARGS_LIMIT, isBuiltIn, type Task } from './model/task.ts'
-import { EVERY_TASK } from './store/executing-store.ts'
+import { checkedTask, DEFAULT_ARGS_LIMIT, isBuiltIn, type Task } from './model/task.ts'
 import type { StoreOptions } from './store/open.ts'
 import { checkedZone } from './timer/index.ts'
 
@@ -207,12 +206,7 @@ function checkedTasks(tasks: readonly unknown[]): string[] {
       'externalQueue.tasks',
       `must be a list of tasks or their names, got ${shownInput(tasks)}; leave it out for all tasks`,
     )
-  const names = tasks.map((task: unknown) => checkedTaskName(checkedTask(task, 'externalQueue.tasks').name))
-  if (names.includes(EVERY_TASK))
-    throw new InvalidInputError(
-      'externalQueue.tasks',
-      `'${EVERY_TASK}' is not a task; leave the option out for all tasks`,
-    )
+  const names = Array.from(tasks, (task: unknown) => checkedTask(task, 'externalQueue.tasks').name)
   const builtIn = names.find(isBuiltIn)
   if (builtIn !== undefined)
     throw new InvalidInputError(
@@ -239,12 +233,10 @@ function checkedMiddleware(given: Middleware | readonly Middleware[]): Middlewar
   const all = typeof given === 'function' ? [given] : given
   if (!Array.isArray(all))
     throw new InvalidInputError('middleware', `must be a function or an array, got ${shownInput(given)}`)
-  return all
-    .map((one) => checkedFunction('middleware', one))
-    .reduceRight<Middleware | null>(
-      (inner, outer) => (inner === null ? outer : (job, run) => outer(job, () => inner(job, run))),
-      null,
-    )
+  return Array.from(all, (one) => checkedFunction('middleware', one)).reduceRight<Middleware | null>(
+    (inner, outer) => (inner === null ? outer : (job, run) => outer(job, () => inner(job, run))),
+    null,
+  )
 }
 
 /** @throws InvalidInputError for an invalid name or an empty one, which would give access to rows without an owner */

@@ -1,7 +1,8 @@
 /** Finds tasks that no worker is known to handle. Usually their names are misspelt. */
 import type { Logger } from '../logger.ts'
 import { nearest } from '../nearest.ts'
-import { EVERY_TASK, isTask } from '../store/executing-store.ts'
+import { EVERY_TASK } from '../model/task.ts'
+import { isTask } from '../store/executing-store.ts'
 import type { ListStore } from '../store/list-store.ts'
 import type { WorkerStore } from '../store/worker-store.ts'
 

@@ -83,7 +83,7 @@ export function checkedLimits(limits: OwnerLimits = {}) {
 
 /** @throws InvalidInputError unless `tasks` is a list of tasks or names; built-in tasks cannot be granted */
 export function checkedTasks(tasks: GrantedTasks = []): ReadonlySet<string> {
-  const names: unknown = Array.isArray(tasks) ? tasks.map((one) => one?.name ?? one) : tasks
+  const names: unknown = Array.isArray(tasks) ? Array.from(tasks, (one) => one?.name ?? one) : tasks
   if (!Array.isArray(names))
     throw new InvalidInputError('tasks', `must be a list of tasks or their names, got ${shownInput(tasks)}`)
   for (const name of names) checkedName('tasks', name, SETTINGS.task.most)

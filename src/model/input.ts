@@ -115,9 +115,9 @@ export function checkedId(kind: 'schedule' | 'job', id: unknown, field = 'id'): 
   throw new InvalidInputError(field, `must be the id of a ${kind}, got ${shownInput(id)}`)
 }
 
-/** @throws InvalidInputError when the value is not an array */
+/** @returns a copy without holes, which `map` would skip @throws InvalidInputError when the value is not an array */
 export function checkedList<Item>(field: string, value: readonly Item[], what: string): readonly Item[] {
-  if (Array.isArray(value)) return value
+  if (Array.isArray(value)) return Array.from(value)
   throw new InvalidInputError(field, `must be a list of ${what}, got ${shownInput(value)}`)
 }
 

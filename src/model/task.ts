@@ -1,4 +1,4 @@
-import { InvalidInputError, messageOf } from '../errors.ts'
+import { asInput, InvalidInputError, messageOf } from '../errors.ts'
 import { checkKeys } from '../keys.ts'
 import { checkedSetting } from './checked-settings.ts'
 import { checkedName, checkedWhole, shownInput } from './input.ts'
@@ -61,6 +61,7 @@ export function isBuiltInTask(name: string): boolean {
   return trimmed === 'command' || trimmed.startsWith('kalends.')
 }
 
+const MAX_CONCURRENCY = 10_000
 const TASK_OPTIONS = ['args', 'result', 'concurrency', ...POLICY_NAMES]
 
 /** Defines a task. @throws InvalidInputError when the name or an option is invalid */
@@ -74,7 +75,7 @@ export function task<Input = AnyArgs, Args = Input, Result = unknown>(
     schema: checkedSchema('args', options.args) ?? null,
     resultSchema: checkedSchema('result', options.result) ?? null,
     policy: { ...DEFAULT_POLICY, ...runPolicy(options) },
-    concurrency: checkedWhole('concurrency', options.concurrency, 1, 10_000) ?? null,
+    concurrency: checkedWhole('concurrency', options.concurrency, 1, MAX_CONCURRENCY) ?? null,
   }
 }
 
@@ -111,29 +112,41 @@ export const isBuiltIn = (task: string): boolean => task.startsWith('kalends.')
  * @throws InvalidInputError
  */
 export function checkedTask(given: unknown, field = 'task'): Task {
-  if (typeof given === 'string') return task(given)
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only `task` makes such objects
-  if (isMadeByTask(given)) return given as Task
-  throw new InvalidInputError(field, `must be a task or its name, got ${shownInput(given)}`)
+  if (typeof given === 'string') return task(checkedTaskName(given, field))
+  if (!hasShapeOfTask(given))
+    throw new InvalidInputError(field, `must be a task or its name, got ${shownInput(given)}`)
+  const { name, policy, concurrency } = given
+  checkedTaskName(name, field)
+  if (concurrency !== null) checkedWhole(`${field}.concurrency`, concurrency, 1, MAX_CONCURRENCY)
+  const checked = asInput(`${field}.policy`, () =>
+    runPolicy({ ...policy, retryDelay: policy.retryDelay ?? undefined }),
+  )
+  return { ...given, policy: { ...DEFAULT_POLICY, ...checked } }
 }
 
-function isMadeByTask(given: unknown): boolean {
+/** Code may also copy a task and change it, so its values still have to be checked. */
+function hasShapeOfTask(given: unknown): given is Task {
   if (typeof given !== 'object' || given === null) return false
   const { name, schema, resultSchema, policy, concurrency }: Partial<Record<keyof Task, unknown>> = given
   return (
     typeof name === 'string' &&
     (schema === null || isSchema(schema)) &&
     (resultSchema === null || isSchema(resultSchema)) &&
-    (concurrency === null || typeof concurrency === 'number') &&
+    concurrency !== undefined &&
     typeof policy === 'object' &&
     policy !== null &&
     POLICY_NAMES.every((setting) => setting in policy)
   )
 }
 
+/** Stands for all tasks that are not named, except the built-in ones; used in place of a task name. */
+export const EVERY_TASK = '*'
+
 /** @throws InvalidInputError */
-export function checkedTaskName(name: string): string {
-  return checkedName('task', name, SETTINGS.task.most)
+export function checkedTaskName(name: string, field = 'task'): string {
+  if (name === EVERY_TASK)
+    throw new InvalidInputError(field, `'${EVERY_TASK}' stands for every task, so no task can have this name`)
+  return checkedName(field, name, SETTINGS.task.most)
 }
 
 /** How long an attempt may take and what happens when it fails. Times are milliseconds or spans such as `10min`. */

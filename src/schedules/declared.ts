@@ -13,9 +13,9 @@ import { taskOf } from '../model/caller.ts'
 import { ANY_OWNER, newId } from '../model/owner.ts'
 import { dueAtOnce, type FirstRun } from '../model/first-run.ts'
 import { changedSettings, type ScheduleSettings } from '../model/schedule.ts'
-import { checkedList, checkedName, oneOf, shownInput } from '../model/input.ts'
+import { checkedId, checkedList, checkedName, oneOf, shownInput } from '../model/input.ts'
 import { NAME_LIMIT } from '../model/settings.ts'
-import { checkedTask, checkedTaskName } from '../model/task.ts'
+import { checkedTask } from '../model/task.ts'
 import type { DeclaredStore, SetChanges, SetState } from '../store/declared-store.ts'
 import {
   type AnyScheduleInput,
@@ -61,7 +61,8 @@ export class DeclaredSets {
       const field = `declarations[${index}]`
       if (typeof declaration !== 'object' || declaration === null)
         throw new InvalidInputError(field, `must be a schedule, got ${shownInput(declaration)}`)
-      checkedTaskName(checkedTask(declaration.task, `${field}.task`).name)
+      checkedTask(declaration.task, `${field}.task`)
+      if (declaration.id !== undefined) checkedId('schedule', declaration.id, `${field}.id`)
       return declaration
     })
     if (this.#declared.some((set) => set.name === name))

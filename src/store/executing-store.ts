@@ -1,7 +1,7 @@
 import { StoreUnavailableError } from '../errors.ts'
 import type { LOG_COLUMNS, Values } from '../model/columns.ts'
 import type { ClaimedJob, Fence } from '../model/job.ts'
-import type { RunPolicy } from '../model/task.ts'
+import { EVERY_TASK, type RunPolicy } from '../model/task.ts'
 import type { AttemptEnd, JobOutcome } from '../model/settle.ts'
 import type { OnRefused, Refusal } from './refusal.ts'
 
@@ -46,9 +46,6 @@ export interface UnsettledAttempt {
   readonly end: AttemptEnd
   readonly policy: RunPolicy
 }
-
-/** Stands for all tasks that are not named, except the built-in ones; used in place of a task name. */
-export const EVERY_TASK = '*'
 
 /** The name in `claim_task` under which jobs of an external queue are claimed. No task can have such a name. */
 export const claimedAs = (queue: string): string => ` ${queue}`

@@ -3,7 +3,7 @@ import type { Logger } from '../logger.ts'
 import { Loop } from '../loop.ts'
 import { type DeclaredSet, syncSet } from '../schedules/declared.ts'
 import type { DeclaredStore } from '../store/declared-store.ts'
-import { EVERY_TASK } from '../store/executing-store.ts'
+import { EVERY_TASK } from '../model/task.ts'
 import type { Store } from '../store/store.ts'
 
 interface DeclarationsOptions {

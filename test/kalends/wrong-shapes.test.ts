@@ -31,6 +31,22 @@ const SHAPES: readonly (readonly [name: string, shape: () => unknown])[] = [
   ['an invalid Date', () => new Date(Number.NaN)],
   ['a Map', () => new Map()],
   ['true', () => true],
+  ['0', () => 0],
+  ['1.5', () => 1.5],
+  ["'*'", () => '*'],
+  ["'x '", () => 'x '],
+  ["''", () => ''],
+  ['a lone surrogate', () => '\ud800'],
+  ['a text with NUL', () => 'x\0'],
+  ['300 characters', () => 'x'.repeat(300)],
+  [
+    'a list with a hole',
+    () =>
+      Array.from({ length: 2 }, () => 'x')
+        .toSpliced(1, 1)
+        .concat(Array(1)),
+  ],
+  ['an object without a prototype', () => Object.create(null)],
 ]
 
 const mail = task('mail')
@@ -359,12 +375,13 @@ function* variants(given: readonly unknown[]): Generator<Variant> {
 
 function* wrong(path: string, value: unknown): Generator<[where: string, value: unknown]> {
   for (const [name, shape] of SHAPES) yield [`${path} = ${name}`, shape()]
-  if (isPlain(value) && !('~standard' in value) && !('schema' in value))
+  if (isPlain(value) && !('~standard' in value))
     for (const [key, inner] of Object.entries(value))
       for (const [where, changed] of wrong(`${path}.${key}`, inner))
         yield [where, { ...value, [key]: changed }]
   if (Array.isArray(value) && value.length > 0)
     for (const [where, changed] of wrong(`${path}[0]`, value[0])) yield [where, [changed, ...value.slice(1)]]
+  if (Array.isArray(value)) yield [`${path}, with a hole`, Array(1).concat(value)]
 }
 
 /** The errors of a text in a timer have classes of their own. */
@@ -423,6 +440,26 @@ test.each(BEFORE_START)(
     expect(errors).toEqual([])
   },
 )
+
+test('the name * stands for every task, so no task can have it', async () => {
+  await using kalends = await Kalends.open('sqlite::memory:', { logger: false })
+  for (const given of ['*', { ...task('x'), name: '*' }])
+    expect(() => Reflect.apply(kalends.handle.bind(kalends), null, [given, () => undefined])).toThrow(
+      "task: '*' stands for every task",
+    )
+  expect(() => task('*')).toThrow(InvalidInputError)
+  await expect(kalends.jobs.submit('*')).rejects.toThrow(InvalidInputError)
+})
+
+test('a copy of a task is checked like the options of task', async () => {
+  await using kalends = await Kalends.open('sqlite::memory:', { logger: false })
+  const handle = (changes: object) => () =>
+    Reflect.apply(kalends.handle.bind(kalends), null, [{ ...task('x'), ...changes }, () => undefined])
+  expect(handle({ concurrency: 1.5 })).toThrow('task.concurrency: must be an integer')
+  expect(handle({ concurrency: Number.NaN })).toThrow('task.concurrency: must be an integer')
+  expect(handle({ policy: { ...task('x').policy, retries: 'x' } })).toThrow('task.policy: retries: must be')
+  expect(handle({ name: 'x ' })).toThrow('task: must be a name')
+})
 
 test.each(OPENS)('%s names the argument that has a wrong shape [E5]', async (...call) => {
   const { app, ...scene } = await made()

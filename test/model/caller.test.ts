@@ -7,7 +7,7 @@ const taskNamed = (name: string) => (name === 'report' ? report : null)
 
 test('a task can be given as an object or by name, even if this process does not know the task', () => {
   const other = task('other')
-  expect(taskOf(other, { taskNamed })).toBe(other)
+  expect(taskOf(other, { taskNamed })).toEqual(other)
   expect(taskOf('report', { taskNamed })).toBe(report)
   expect(taskOf('elsewhere', { taskNamed })).toEqual({ name: 'elsewhere', schema: null })
 })

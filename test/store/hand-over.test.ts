@@ -4,9 +4,9 @@ import { ConflictError } from '../../src/errors.ts'
 import { toText } from '../../src/model/instant.ts'
 import type { ClaimedJob, Job } from '../../src/model/job.ts'
 import { plan } from '../../src/model/plan.ts'
+import { EVERY_TASK } from '../../src/model/task.ts'
 import {
   CallbackTooSlowError,
-  EVERY_TASK,
   type HandOverQueue,
   TransactionEndedError,
 } from '../../src/store/executing-store.ts'

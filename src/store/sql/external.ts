@@ -4,8 +4,8 @@
  */
 import { fromStored, toText } from '../../model/instant.ts'
 import { type Fence, fenceText } from '../../model/job.ts'
-import { isBuiltIn } from '../../model/task.ts'
-import { claimedAs, EVERY_TASK, type ExecutingStore } from '../executing-store.ts'
+import { EVERY_TASK, isBuiltIn } from '../../model/task.ts'
+import { claimedAs, type ExecutingStore } from '../executing-store.ts'
 import { placeholders } from '../literals.ts'
 import { lockRows, updateFound, updateFromBatch } from './by-key.ts'
 import { type Condition, nextOf } from './conditions.ts'
