@@ -96,6 +96,11 @@ export class Lifecycle {
     this.#worker?.wakeForJobs()
   }
 
+  /** Whether this process is a worker that runs jobs. */
+  runsJobs(): boolean {
+    return this.#worker !== null && this.#started.concurrency > 0
+  }
+
   health(): Health {
     return this.#worker?.health() ?? unstarted(this.#stopping !== null)
   }

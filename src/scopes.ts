@@ -19,7 +19,7 @@ import type { Listed } from './store/list-store.ts'
 import type { Store } from './store/store.ts'
 import { Views } from './views/views.ts'
 import type { KalendsEvents } from './worker/reporter.ts'
-import { workerStatuses } from './worker/worker-status.ts'
+import { liveWorkers, workerStatuses } from './worker/worker-status.ts'
 
 /** The schedules and jobs of one owner. No call can access rows of other owners, whatever id is passed. */
 export interface Scope {
@@ -43,7 +43,7 @@ export type Access = Readonly<ReturnType<ReturnType<typeof accesses>>>
 /** Everything that a Kalends instance can do on one set of connections: those for calls, or those for the REST API. */
 export function accesses({ events, lifecycle, definitions, ...options }: AccessContext) {
   const turns = new OwnerTurns()
-  const unhandledTasks = new UnhandledTasks(definitions.handlers, options.logger)
+  const unhandledTasks = new UnhandledTasks(definitions.handlers, () => lifecycle.runsJobs(), options.logger)
   const scopeOf = (authority: Authority, store: Store): Scope => {
     const { owner, limits } = authority
     const schedules = store.schedules.ownedBy(owner)
@@ -53,10 +53,12 @@ export function accesses({ events, lifecycle, definitions, ...options }: AccessC
       ...options,
       authority,
       taskNamed: definitions.taskNamed,
+      liveWorkers: () => liveWorkers(store, options.leaseMs),
       inTurn: <Result>(work: () => Promise<Result>) =>
         limits === null ? work() : turns.run(prefixOf(owner), work),
     }
-    const unhandled = (task: string) => unhandledTasks.find(task, store)
+    const unhandled = (task: string) =>
+      unhandledTasks.find(task, { liveWorkers: context.liveWorkers, lists: store.lists })
     const texts = (of: readonly Listed<Job>[], shown: (at: Date) => string) =>
       openJobTexts(of, shown, { ...store, lists, schedules }, context)
     const checkHandled = (task: string) => void unhandled(task)

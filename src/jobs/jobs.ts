@@ -140,7 +140,8 @@ export class Jobs {
     requireTask(authority, checkedTaskName(task))
     const found = await unhandled(task)
     if (found === null) return null
-    return unhandledText(task, prefixOf(authority.owner) === '' ? found : { nearest: undefined })
+    const isScope = prefixOf(authority.owner) !== ''
+    return unhandledText(task, isScope ? { hasHandler: false, nearest: undefined } : found)
   }
 
   /** @returns null when the job does not exist or was pruned */

@@ -11,14 +11,16 @@ import type { Task } from '../model/task.ts'
 import { claimedAs } from '../store/executing-store.ts'
 import type { Listed, ListStore } from '../store/list-store.ts'
 import type { Store } from '../store/store.ts'
+import type { LiveWorker } from '../store/worker-store.ts'
 
 interface OpenJobsContext {
   readonly authority: Authority
   readonly redaction: Redaction
   readonly taskNamed: (name: string) => Task | null
+  readonly liveWorkers: () => Promise<readonly LiveWorker[]>
 }
 
-type Stores = Pick<Store, 'workers' | 'freezes' | 'lists' | 'schedules'>
+type Stores = Pick<Store, 'freezes' | 'lists' | 'schedules'>
 type Lists = Pick<ListStore, 'jobs' | 'openJobs' | 'attempts'>
 
 const MAX_ATTEMPTS = 100
@@ -32,14 +34,13 @@ export async function openJobTexts(
   jobs: readonly Listed<Job>[],
   shown: (at: Date) => string,
   stores: Stores,
-  { authority, redaction, taskNamed }: OpenJobsContext,
+  { authority, redaction, taskNamed, liveWorkers }: OpenJobsContext,
 ): Promise<string[]> {
   if (jobs.length === 0) return []
   const { lists } = stores
   const { owner } = authority
   const namesWorkers = prefixOf(owner) === ''
-  const { workers } = await stores.workers.list()
-  const running = await stores.workers.running()
+  const workers = await liveWorkers()
   const freezes = await stores.freezes.inForce()
   const now = await stores.schedules.now()
   return Promise.all(
@@ -65,7 +66,7 @@ export async function openJobTexts(
           before: job.state === 'blocked' ? await jobBefore(job, lists) : null,
           handlers: {
             count: handlers.length,
-            running: handlers.reduce((sum, { id }) => sum + (running.get(id) ?? 0), 0),
+            running: handlers.reduce((sum, { running }) => sum + running, 0),
           },
           lastWorker: isAlone && handlers.length === 0 ? await lastWorkerOf(task, lists) : null,
           waiting: isAlone ? (await lists.jobs({ task, state: 'waiting', limit: 1 })).total : null,

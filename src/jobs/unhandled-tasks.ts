@@ -4,14 +4,16 @@ import { nearest } from '../nearest.ts'
 import { EVERY_TASK } from '../model/task.ts'
 import { isTask } from '../store/executing-store.ts'
 import type { ListStore } from '../store/list-store.ts'
-import type { WorkerStore } from '../store/worker-store.ts'
+import type { LiveWorker } from '../store/worker-store.ts'
 
 interface TaskStores {
-  readonly workers: Pick<WorkerStore, 'list'>
+  readonly liveWorkers: () => Promise<readonly Pick<LiveWorker, 'tasks'>[]>
   readonly lists: Pick<ListStore, 'hasRun'>
 }
 
 export interface UnhandledTask {
+  /** Whether this process has a handler for the task, but runs no jobs. */
+  readonly hasHandler: boolean
   /** The known task with the most similar name. */
   readonly nearest: string | undefined
 }
@@ -22,6 +24,7 @@ const MAX_KEPT = 1000
 
 export class UnhandledTasks {
   readonly #handlers: ReadonlyMap<string, unknown>
+  readonly #runsJobs: () => boolean
   readonly #logger: Logger
   readonly #handled = new Set<string>()
   /** `until` is measured with performance.now(). */
@@ -29,8 +32,10 @@ export class UnhandledTasks {
 
   readonly #pending = new Set<Promise<unknown>>()
 
-  constructor(handlers: ReadonlyMap<string, unknown>, logger: Logger) {
+  /** @param runsJobs  whether this process runs jobs of its handlers' tasks */
+  constructor(handlers: ReadonlyMap<string, unknown>, runsJobs: () => boolean, logger: Logger) {
     this.#handlers = handlers
+    this.#runsJobs = runsJobs
     this.#logger = logger
   }
 
@@ -41,7 +46,7 @@ export class UnhandledTasks {
    * @returns null when a worker handles the task or has claimed a job of it, or when the database does not respond
    */
   async find(task: string, stores: TaskStores): Promise<UnhandledTask | null> {
-    if (this.#handlers.has(task) || this.#handled.has(task)) return null
+    if (this.#handled.has(task) || (this.#runsJobs() && this.#handlers.has(task))) return null
     const kept = this.#others.get(task)
     if (kept !== undefined && performance.now() < kept.until) return await kept.found
     if (this.#others.size >= MAX_KEPT) this.#others.clear()
@@ -61,23 +66,28 @@ export class UnhandledTasks {
     await Promise.all(this.#pending)
   }
 
-  async #lookUp(task: string, { workers, lists }: TaskStores): Promise<UnhandledTask | null> {
-    const known = new Set((await workers.list()).workers.flatMap(({ tasks }) => tasks))
+  async #lookUp(task: string, { liveWorkers, lists }: TaskStores): Promise<UnhandledTask | null> {
+    const known = new Set((await liveWorkers()).flatMap(({ tasks }) => tasks))
     if (known.has(task) || known.has(EVERY_TASK) || (await lists.hasRun(task))) {
+      if (this.#handled.size >= MAX_KEPT) this.#handled.clear()
       this.#handled.add(task)
       this.#others.delete(task)
       return null
     }
-    const found = {
-      nearest: nearest(task, new Set([...this.#handlers.keys(), ...known, ...this.#handled].filter(isTask))),
-    }
+    const others = [...this.#handlers.keys(), ...known, ...this.#handled].filter(isTask)
+    const hasHandler = this.#handlers.has(task)
+    const found = { hasHandler, nearest: hasHandler ? undefined : nearest(task, new Set(others)) }
     this.#logger.warn({ task, nearest: found.nearest }, unhandledText(task, found))
     return found
   }
 }
 
-export function unhandledText(task: string, { nearest: meant }: UnhandledTask): string {
-  const hint =
-    meant === undefined ? 'Its jobs wait until a worker has a handler for it' : `Did you mean '${meant}'?`
-  return `No known worker handles the task '${task}'. ${hint}`
+export function unhandledText(task: string, { hasHandler, nearest: meant }: UnhandledTask): string {
+  return `No known worker handles the task '${task}'. ${
+    hasHandler
+      ? 'This process has a handler for it, but runs no jobs: has kalends.start() been called?'
+      : meant === undefined
+        ? 'Its jobs wait until a worker has a handler for it'
+        : `Did you mean '${meant}'?`
+  }`
 }

@@ -24,7 +24,7 @@ export async function evidenceOf(
   schedule: Schedule,
   at: Date | null,
   stores: ScheduleStores,
-  { authority, redaction, openJobTexts }: SchedulesContext,
+  { authority, redaction, openJobTexts, liveWorkers }: SchedulesContext,
 ) {
   const { id } = schedule
   const { lists } = stores
@@ -43,7 +43,7 @@ export async function evidenceOf(
     items.filter(({ scheduleDeleted }) => scheduleDeleted === true).map(shownJob),
   )
   const ofRow = await lists.openJobs(id, MAX_OPEN)
-  const { workers } = await stores.workers.list()
+  const workers = await liveWorkers()
   // In a scope, the stored id of a schedule has a prefix.
   const ids = storedIds(authority.owner, id)
   const freezes = (await stores.freezes.inForce()).filter((freeze) =>

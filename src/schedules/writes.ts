@@ -10,9 +10,10 @@ import type { Listed } from '../store/list-store.ts'
 import type { TransactionOption } from '../store/job-store.ts'
 import type { Check, ScheduleStore } from '../store/schedule-store.ts'
 import type { Store } from '../store/store.ts'
+import type { LiveWorker } from '../store/worker-store.ts'
 import type { SettingsContext } from './settings.ts'
 
-export type ScheduleStores = Pick<Store, 'schedules' | 'jobs' | 'lists' | 'workers' | 'freezes'>
+export type ScheduleStores = Pick<Store, 'schedules' | 'jobs' | 'lists' | 'freezes'>
 
 /** The part of a history to return. */
 export interface HistoryQuery {
@@ -45,6 +46,7 @@ export interface PauseOptions extends WriteOptions {
 export interface SchedulesContext extends SettingsContext, CallContext {
   /** Why each of these jobs has not ended. */
   readonly openJobTexts: (jobs: readonly Listed<Job>[], shown: (at: Date) => string) => Promise<string[]>
+  readonly liveWorkers: () => Promise<readonly LiveWorker[]>
   /** Warns if no worker is known to handle the task. Does not fail. */
   readonly checkHandled: (task: string) => void
 }

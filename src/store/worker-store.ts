@@ -9,6 +9,12 @@ export interface WorkerRecord extends Omit<Values<typeof WORKER_COLUMNS>, 'tasks
   readonly sets: Readonly<Record<string, string>>
 }
 
+/** A worker whose last heartbeat is within the lease. */
+export interface LiveWorker extends WorkerRecord {
+  /** The number of jobs that the worker runs. */
+  readonly running: number
+}
+
 export interface WorkerList {
   readonly workers: readonly WorkerRecord[]
   /** The lowest version of Kalends that may use the tables; null if any version may, or if there are no workers. */

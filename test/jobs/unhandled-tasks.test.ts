@@ -1,6 +1,6 @@
 /** Warnings about tasks that no worker has ever handled. */
 import { expect, it, onTestFinished, vi } from 'vitest'
-import { type Logger, task } from '../../src/index.ts'
+import { Kalends, type Logger, task } from '../../src/index.ts'
 import { UnhandledTasks } from '../../src/jobs/unhandled-tasks.ts'
 import { apiScene } from '../http/scene.ts'
 import { collectingLogger, ended, scene } from '../kalends/scene.ts'
@@ -41,6 +41,19 @@ eachDatabase((under) => {
     expect(messages()).toEqual([])
   })
 
+  it('a dead worker handles nothing, even while its row remains', async () => {
+    const { database, kalends } = await apiScene(under)
+    await database.query(
+      `INSERT INTO worker (id, name, host, pid, tasks, heartbeat) VALUES ('w', 'w', 'h', 1, '["mail"]', '2020-01-01 00:00:00')`,
+    )
+    const id = await kalends.jobs.submit(mail)
+    expect(await kalends.jobs.explain(id)).toContain("no live worker handles the task 'mail'")
+    expect(await kalends.jobs.taskWarning('mail')).toContain("No known worker handles the task 'mail'")
+    await kalends.schedules.create({ id: 'a', task: mail, timer: 'yearly' })
+    await database.query(`UPDATE periodic_task SET nextrun = '2020-01-01 00:00:00'`)
+    expect((await kalends.schedules.explain('a')).reasons.join(' ')).toContain('no worker is alive')
+  })
+
   it('in a scope, the returned warning does not name tasks of other owners, but the log does', async () => {
     const { open } = await scene(under)
     const { logger, messages } = collectingLogger()
@@ -55,40 +68,50 @@ eachDatabase((under) => {
   })
 })
 
+it('handlers of this process count only while it runs jobs', async () => {
+  const { logger, messages } = collectingLogger()
+  await using kalends = await Kalends.open('sqlite::memory:', { logger })
+  kalends.handle(mail, () => undefined)
+  const warning =
+    "No known worker handles the task 'mail'. This process has a handler for it, but runs no jobs: has kalends.start() been called?"
+  expect(await kalends.jobs.taskWarning('mail')).toBe(warning)
+  expect(messages()).toEqual([`warn: ${warning}`])
+  await kalends.start({ signals: false })
+  expect(await kalends.jobs.taskWarning('mail')).toBeNull()
+  await using web = await Kalends.open('sqlite::memory:', { logger: false })
+  web.handle(mail, () => undefined)
+  await web.start({ signals: false, concurrency: 0 })
+  expect(await web.jobs.taskWarning('mail')).toBe(warning)
+})
+
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
 
 it('a database error causes no warning, and the next submission repeats the check', async () => {
-  const tasks = new UnhandledTasks(new Map(), silent)
+  const tasks = new UnhandledTasks(new Map(), () => true, silent)
   const lists = { hasRun: () => Promise.resolve(false) }
-  const broken = { list: () => Promise.reject(new Error('gone')) }
-  expect(await tasks.find('mail', { workers: broken, lists })).toBeNull()
-  const workers = { list: () => Promise.resolve({ workers: [], lowestVersion: null }) }
-  expect(await tasks.find('mail', { workers, lists })).toEqual({ nearest: undefined })
+  const broken = () => Promise.reject(new Error('gone'))
+  expect(await tasks.find('mail', { liveWorkers: broken, lists })).toBeNull()
+  const liveWorkers = () => Promise.resolve([])
+  expect(await tasks.find('mail', { liveWorkers, lists })).toEqual({ hasHandler: false, nearest: undefined })
 })
 
 it('a handled task is looked up once, and an unhandled task at most once a minute', async () => {
   vi.useFakeTimers({ toFake: ['performance'] })
   onTestFinished(() => void vi.useRealTimers())
   let lookups = 0
-  const tasks = new UnhandledTasks(new Map([['own', null]]), silent)
-  const worker = { id: 'w', name: 'w', host: 'h', pid: 1, tasks: ['mail'], sets: {} }
+  const tasks = new UnhandledTasks(new Map([['own', null]]), () => true, silent)
   const stores = {
     lists: { hasRun: () => Promise.resolve(false) },
-    workers: {
-      list: () => {
-        lookups += 1
-        return Promise.resolve({
-          workers: [{ ...worker, startedAt: new Date(), heartbeatAt: new Date() }],
-          lowestVersion: null,
-        })
-      },
+    liveWorkers: () => {
+      lookups += 1
+      return Promise.resolve([{ tasks: ['mail'] }])
     },
   }
   const names = ['own', 'own', 'mail', 'mail', 'mial', 'mial', 'mial']
   const findAll = () => Promise.all(names.map((name) => tasks.find(name, stores)))
   await findAll()
   expect(lookups).toBe(2)
-  expect(await tasks.find('mial', stores)).toEqual({ nearest: 'mail' })
+  expect(await tasks.find('mial', stores)).toEqual({ hasHandler: false, nearest: 'mail' })
   vi.advanceTimersByTime(59_999)
   await findAll()
   expect(lookups).toBe(2)
