@@ -74,7 +74,7 @@ export class Kalends {
     this.#events = new Emitter((error) =>
       options.logger.error({ err: error }, 'An event listener threw an error'),
     )
-    this.#lifecycle = new Lifecycle(stores, options, definitions, this.#events)
+    this.#lifecycle = new Lifecycle(stores, options, definitions, this.#events, () => this.#calls.warned())
     const accessTo = accesses({
       ...options,
       definitions,
@@ -334,7 +334,6 @@ export class Kalends {
    * connections of Kalends, but not a pool or connection that you passed to `open`. May be called more than once.
    */
   async stop(options: StopOptions = {}): Promise<void> {
-    await this.#calls.warned()
     await this.#lifecycle.stop(options)
   }
 

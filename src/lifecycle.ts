@@ -26,6 +26,7 @@ export class Lifecycle {
   readonly #options: CheckedOptions
   readonly #definitions: Definitions
   readonly #events: Emitter<KalendsEvents>
+  readonly #beforeClose: () => Promise<void>
   #worker: Worker | null = null
   #removeSignalHandlers = () => {}
   #started: CheckedStart
@@ -37,11 +38,13 @@ export class Lifecycle {
     options: CheckedOptions,
     definitions: Definitions,
     events: Emitter<KalendsEvents>,
+    beforeClose: () => Promise<void>,
   ) {
     this.#stores = stores
     this.#options = options
     this.#definitions = definitions
     this.#events = events
+    this.#beforeClose = beforeClose
     this.#started = checkedStart({}, options.externalQueue)
   }
 
@@ -147,6 +150,7 @@ export class Lifecycle {
     await this.#starting?.catch(() => undefined)
     await this.#worker?.stop(graceMs)
     this.#worker = null
+    await this.#beforeClose()
     await this.#stores.close()
     this.#removeSignalHandlers()
   }

@@ -57,11 +57,10 @@ export function accesses({ events, lifecycle, definitions, ...options }: AccessC
       inTurn: <Result>(work: () => Promise<Result>) =>
         limits === null ? work() : turns.run(prefixOf(owner), work),
     }
-    const unhandled = (task: string) =>
-      unhandledTasks.find(task, { liveWorkers: context.liveWorkers, lists: store.lists })
+    const taskStores = { liveWorkers: context.liveWorkers, lists: store.lists }
+    const checkHandled = (tasks: readonly string[]) => unhandledTasks.check(tasks, taskStores)
     const texts = (of: readonly Listed<Job>[], shown: (at: Date) => string) =>
       openJobTexts(of, shown, { ...store, lists, schedules }, context)
-    const checkHandled = (task: string) => void unhandled(task)
     return {
       schedules: new Schedules(
         { ...store, schedules, jobs, lists },
@@ -72,7 +71,8 @@ export function accesses({ events, lifecycle, definitions, ...options }: AccessC
         { jobs, lists },
         {
           ...context,
-          unhandled,
+          checkHandled,
+          unhandled: (task) => unhandledTasks.find(task, taskStores),
           openJobTexts: texts,
           onWrite: () => lifecycle.wakeForJobs(),
           onSettled: (listener) => events.on('settled', ({ jobId }) => listener(jobId)),

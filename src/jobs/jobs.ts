@@ -43,6 +43,8 @@ import { untilFinal, type WaitOptions } from './wait.ts'
 export interface JobsContext extends CallContext {
   /** Returns details if no worker is known to handle the task; null if one is known. */
   readonly unhandled: (task: string) => Promise<UnhandledTask | null>
+  /** Warns about each task that no worker is known to handle. Does not fail. */
+  readonly checkHandled: (tasks: readonly string[]) => void
   /** Why each of these jobs has not ended. */
   readonly openJobTexts: (jobs: readonly Job[], shown: (at: Date) => string) => Promise<string[]>
   /** Subscribes to attempts that end in this process. @returns a function that ends the subscription */
@@ -321,10 +323,7 @@ export class Jobs {
 
   /** @returns the ids, as their owner sees them */
   async #submit(jobs: readonly NewJob[], tx: Transaction | undefined): Promise<string[]> {
-    const { authority, inTurn, onWrite, unhandled } = this.#context
-    const warnings = async () => {
-      for (const task of new Set(jobs.map(({ task }) => task))) await unhandled(task)
-    }
+    const { authority, inTurn, onWrite, checkHandled } = this.#context
     const store = tx === undefined ? this.#store : this.#store.in(tx)
     const submit = async () => {
       await this.#checkNames(jobs, store)
@@ -336,7 +335,7 @@ export class Jobs {
     await (tx === undefined ? inTurn(submit) : submit())
     onWrite()
     // Not awaited: the jobs are submitted, and the look-up must not delay the caller or the caller's transaction.
-    void warnings()
+    checkHandled(jobs.map(({ task }) => task))
     return jobs.map(({ id }) => shownId(authority.owner, id))
   }
 }

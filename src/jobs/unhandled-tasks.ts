@@ -19,6 +19,7 @@ export interface UnhandledTask {
 }
 
 const KEPT_MS = 60_000
+const LONGEST_WAIT_MS = 1000
 /** Maximum number of tasks to remember, so that task names chosen by users cannot fill the memory. */
 const MAX_KEPT = 1000
 
@@ -39,18 +40,32 @@ export class UnhandledTasks {
     this.#logger = logger
   }
 
+  /** Looks all tasks up, one after the other, with one list of workers, as `find` does. All begin at once. */
+  check(tasks: Iterable<string>, { liveWorkers, lists }: TaskStores): void {
+    let list: ReturnType<TaskStores['liveWorkers']> | undefined
+    const shared = { lists, liveWorkers: () => (list ??= liveWorkers()) }
+    let before: Promise<unknown> = Promise.resolve()
+    for (const task of new Set(tasks)) before = this.find(task, shared, before)
+  }
+
   /**
    * Logs a warning when a task turns out to be unhandled. Concurrent calls share one look-up.
    *
    * @param stores  with the rows of all owners
+   * @param before  never rejects; the look-up begins when it has resolved
    * @returns null when a worker handles the task or has claimed a job of it, or when the database does not respond
    */
-  async find(task: string, stores: TaskStores): Promise<UnhandledTask | null> {
+  async find(
+    task: string,
+    stores: TaskStores,
+    before: Promise<unknown> = Promise.resolve(),
+  ): Promise<UnhandledTask | null> {
     if (this.#handled.has(task) || (this.#runsJobs() && this.#handlers.has(task))) return null
     const kept = this.#others.get(task)
     if (kept !== undefined && performance.now() < kept.until) return await kept.found
     if (this.#others.size >= MAX_KEPT) this.#others.clear()
-    const found = this.#lookUp(task, stores).catch(() => {
+    const lookUp = before.then(() => this.#lookUp(task, stores))
+    const found = lookUp.catch(() => {
       // The job stays submitted, and the next submission repeats the look-up.
       this.#others.delete(task)
       return null
@@ -61,9 +76,12 @@ export class UnhandledTasks {
     return await found
   }
 
-  /** Resolves when all look-ups have ended. */
+  /** Resolves when all look-ups have ended, or after a second. */
   async settled(): Promise<void> {
-    await Promise.all(this.#pending)
+    let timer: NodeJS.Timeout | undefined
+    const timeout = new Promise<void>((resolve) => (timer = setTimeout(resolve, LONGEST_WAIT_MS)))
+    await Promise.race([Promise.all(this.#pending), timeout])
+    clearTimeout(timer)
   }
 
   async #lookUp(task: string, { liveWorkers, lists }: TaskStores): Promise<UnhandledTask | null> {

@@ -82,7 +82,7 @@ export class Schedules {
     checkKeys(options, ['tx'])
     const written = await createOrFind(given, this.#in(options), this.#context)
     this.#context.onWrite()
-    if (written.isNew) this.#context.checkHandled(written.schedule.task)
+    if (written.isNew) this.#context.checkHandled([written.schedule.task])
     return written
   }
 
@@ -104,7 +104,7 @@ export class Schedules {
     const written = await put(id, input, options, check, this.#in(options), this.#context)
     if (written.result === 'unchanged') return written
     this.#context.onWrite()
-    this.#context.checkHandled(written.schedule.task)
+    this.#context.checkHandled([written.schedule.task])
     return written
   }
 
@@ -173,7 +173,7 @@ export class Schedules {
         planEdit,
       ),
     )
-    if (settings.task !== undefined) this.#context.checkHandled(updated.task)
+    if (settings.task !== undefined) this.#context.checkHandled([updated.task])
     return updated
   }
 

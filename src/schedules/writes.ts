@@ -47,8 +47,8 @@ export interface SchedulesContext extends SettingsContext, CallContext {
   /** Why each of these jobs has not ended. */
   readonly openJobTexts: (jobs: readonly Listed<Job>[], shown: (at: Date) => string) => Promise<string[]>
   readonly liveWorkers: () => Promise<readonly LiveWorker[]>
-  /** Warns if no worker is known to handle the task. Does not fail. */
-  readonly checkHandled: (task: string) => void
+  /** Warns about each task that no worker is known to handle. Does not fail. */
+  readonly checkHandled: (tasks: readonly string[]) => void
 }
 
 export type WritePlace = Pick<ScheduleStores, 'schedules'> & Pick<SchedulesContext, 'inTurn'>

@@ -84,6 +84,20 @@ it('handlers of this process count only while it runs jobs', async () => {
   expect(await web.jobs.taskWarning('mail')).toBe(warning)
 })
 
+it('stop begins at once, and the warnings about all tasks of the last submit are logged [E4]', async () => {
+  const { logger, messages } = collectingLogger()
+  const kalends = await Kalends.open('sqlite::memory:', { logger })
+  await kalends.jobs.submitMany(['a', 'b', 'c'].map((name) => ({ task: task(name) })))
+  const stopping = kalends.stop()
+  expect(() => kalends.handle(mail, () => undefined)).toThrow('already stopped')
+  await stopping
+  expect(messages()).toMatchObject(
+    ['a', 'b', 'c'].map((name) =>
+      expect.stringContaining(`warn: No known worker handles the task '${name}'`),
+    ),
+  )
+})
+
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
 
 it('a database error causes no warning, and the next submission repeats the check', async () => {
@@ -118,4 +132,22 @@ it('a handled task is looked up once, and an unhandled task at most once a minut
   vi.advanceTimersByTime(1)
   await findAll()
   expect(lookups).toBe(3)
+})
+
+it('the tasks of a submit share one list of workers, and a look-up that hangs holds nothing up for long', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const tasks = new UnhandledTasks(new Map(), () => true, silent)
+  let lists = 0
+  const liveWorkers = () => {
+    lists += 1
+    return Promise.resolve([])
+  }
+  tasks.check(['a', 'b', 'a'], { liveWorkers, lists: { hasRun: () => Promise.resolve(false) } })
+  await tasks.settled()
+  expect(lists).toBe(1)
+  tasks.check(['c'], { liveWorkers, lists: { hasRun: () => new Promise(() => undefined) } })
+  const settled = tasks.settled()
+  vi.advanceTimersByTime(1000)
+  await settled
 })
