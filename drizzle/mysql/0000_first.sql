@@ -79,7 +79,7 @@ CREATE TABLE `{prefix}job` (
 	CONSTRAINT `{prefix}job_retry_backoff` CHECK(`retry_backoff` in ('exponential', 'fixed')),
 	CONSTRAINT `{prefix}job_priority` CHECK(`priority` between -2147483647 and 2147483647),
 	CONSTRAINT `{prefix}job_state` CHECK(`state` in ('waiting', 'blocked', 'running', 'external', 'success', 'failed', 'cancelled', 'skipped')),
-	CONSTRAINT `{prefix}job_reason` CHECK(`reason` in ('overlap', 'missed', 'frozen', 'max-runs', 'unsubmittable', 'exhausted', 'permanent', 'lost', 'yielded', 'unreported', 'replaced', 'paused', 'run-now', 'handed-over')),
+	CONSTRAINT `{prefix}job_reason` CHECK(`reason` in ('overlap', 'missed', 'frozen', 'max-runs', 'unsubmittable', 'exhausted', 'permanent', 'lost', 'yielded', 'unreported', 'replaced', 'paused', 'run-now', 'retried', 'handed-over')),
 	CONSTRAINT `{prefix}job_attempt` CHECK(`attempt` between 0 and 2147483647),
 	CONSTRAINT `{prefix}job_run_at_date` CHECK(month(`run_at`) > 0 and day(`run_at`) between 1 and day(last_day(`run_at`))),
 	CONSTRAINT `{prefix}job_finished_date` CHECK(month(`finished`) > 0 and day(`finished`) between 1 and day(last_day(`finished`))),

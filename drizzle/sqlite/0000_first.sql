@@ -86,7 +86,7 @@ CREATE TABLE `{prefix}job` (
 	CONSTRAINT "{prefix}job_submitter" CHECK(typeof(`submitter`) in ('text', 'null') and instr(`submitter`, char(0)) = 0 and length(`submitter`) <= 254),
 	CONSTRAINT "{prefix}job_subject" CHECK(typeof(`subject`) in ('text', 'null') and instr(`subject`, char(0)) = 0 and length(`subject`) <= 255),
 	CONSTRAINT "{prefix}job_state" CHECK(`state` in ('waiting', 'blocked', 'running', 'external', 'success', 'failed', 'cancelled', 'skipped')),
-	CONSTRAINT "{prefix}job_reason" CHECK(`reason` in ('overlap', 'missed', 'frozen', 'max-runs', 'unsubmittable', 'exhausted', 'permanent', 'lost', 'yielded', 'unreported', 'replaced', 'paused', 'run-now', 'handed-over')),
+	CONSTRAINT "{prefix}job_reason" CHECK(`reason` in ('overlap', 'missed', 'frozen', 'max-runs', 'unsubmittable', 'exhausted', 'permanent', 'lost', 'yielded', 'unreported', 'replaced', 'paused', 'run-now', 'retried', 'handed-over')),
 	CONSTRAINT "{prefix}job_queue" CHECK(typeof(`queue`) in ('text', 'null') and instr(`queue`, char(0)) = 0 and length(`queue`) <= 190),
 	CONSTRAINT "{prefix}job_worker" CHECK(typeof(`worker`) in ('text', 'null') and instr(`worker`, char(0)) = 0 and length(`worker`) <= 255),
 	CONSTRAINT "{prefix}job_attempt" CHECK(typeof(`attempt`) in ('integer', 'null') and `attempt` between 0 and 2147483647),

@@ -72,7 +72,7 @@ export async function openJobTexts(
           waiting: isAlone ? (await lists.jobs({ task, state: 'waiting', limit: 1 })).total : null,
           concurrency: taskNamed(task)?.concurrency ?? null,
           earlierError:
-            isWaiting && job.reason === 'run-now'
+            isWaiting && job.reason === 'retried'
               ? errorOf(earlierError(job, (await lists.attempts(job.id, MAX_ATTEMPTS)) ?? []))
               : null,
           namesWorkers,

@@ -118,8 +118,11 @@ function outcomeOfFailure(
   const delayMs =
     end.kind === 'lost'
       ? 0
-      : retryDelayOf(attempt, policy, text === null ? null : defaultDelay(text, isManual)) *
-        (end.delayFactor ?? 1)
+      : retryDelayOf(
+          attempt,
+          policy,
+          text === null ? null : defaultDelay(text, isManual && attempt <= SOON),
+        ) * (end.delayFactor ?? 1)
   return { state: 'waiting', delayMs: Math.round(delayMs), why: 'failed', error }
 }
 
@@ -128,10 +131,12 @@ function paused(noRetry: string, error?: string): JobOutcome {
   return { state: 'cancelled', reason: 'paused', error: texts.join('\n'), result: null }
 }
 
-/** A person waits for a manual run or retry, so its retries do not wait for a long span. */
-function defaultDelay(timer: string, isManual: boolean): number | null {
+/** The number of retries after a manual run or retry that do not wait for a long span, because a person waits. */
+const SOON = 2
+
+function defaultDelay(timer: string, isSoon: boolean): number | null {
   const spanMs = spanOfTimer(timer)
-  return isManual && spanMs !== null ? Math.min(spanMs, DEFAULT_DELAY_MS) : spanMs
+  return isSoon && spanMs !== null ? Math.min(spanMs, DEFAULT_DELAY_MS) : spanMs
 }
 
 /** The span of an `every` timer: the default retry delay if neither the schedule nor its task sets one. */

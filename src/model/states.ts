@@ -21,7 +21,7 @@ export const SKIP_REASONS = ['overlap', 'missed', 'frozen', 'max-runs', 'unsubmi
 export type SkipReason = (typeof SKIP_REASONS)[number]
 
 /**
- * Why a job was skipped, failed, was cancelled or was run manually; `handed-over` means that the job is in an external
+ * Why a job was skipped, failed, was cancelled, or was run or retried manually; `handed-over` means that the job is in an external
  * queue that does not report outcomes.
  */
 // biome-ignore format: by state
@@ -29,7 +29,7 @@ export const REASONS = [
   ...SKIP_REASONS,
   'exhausted', 'permanent', 'lost', 'yielded', 'unreported',
   'replaced', 'paused',
-  'run-now',
+  'run-now', 'retried',
   'handed-over',
 ] as const
 

@@ -179,9 +179,14 @@ function aboutTime(evidence: Evidence, at: Date): string[] {
   ]
 }
 
+const MANUAL: Readonly<Record<string, string>> = {
+  'run-now': ', because it was requested manually',
+  retried: ', and was retried manually',
+}
+
 function aboutRun(job: Job, schedule: Schedule): string {
   const slot = shown(job.slot ?? job.submittedAt, schedule)
-  const asked = job.reason === 'run-now' ? ', because it was requested manually' : ''
+  const asked = MANUAL[job.reason ?? ''] ?? ''
   const error = job.error === null ? '' : `: ${reasonIn(job.error)}`
   switch (job.state) {
     case 'success':

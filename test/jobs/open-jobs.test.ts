@@ -99,6 +99,30 @@ eachDatabase((under) => {
   })
 })
 
+it('after two retries soon after a manual one, retries wait for the span of the timer again', async () => {
+  const poll = task('poll', { retries: 2, retryBackoff: 'fixed' })
+  const setup = (kalends: Kalends) => {
+    kalends.handle(poll, () => {
+      throw new Error('no')
+    })
+    kalends.declare('set', [{ id: 'p', task: poll, timer: 'every 45min', retries: 5 }])
+  }
+  await using app = await openTest(setup, { logger: false })
+  const { jobs, schedules } = app.kalends
+  const id = await schedules.runNow('p')
+  await jobs.cancel(id)
+  await jobs.retry(id)
+  const waits: number[] = []
+  for (let attempt = 1; attempt <= 3; attempt += 1) {
+    await app.drain()
+    const job = await jobs.get(id)
+    expect(job).toMatchObject({ attempt, reason: 'retried' })
+    waits.push((job?.runAt?.getTime() ?? 0) - app.now().getTime())
+    await app.advance(`${waits.at(-1)}ms`)
+  }
+  expect(waits).toEqual([60_000, 60_000, 45 * 60_000])
+})
+
 it('a manual retry that fails is retried soon, and both errors are shown', async () => {
   let error = 'first'
   const poll = task('poll', { retries: 1 })

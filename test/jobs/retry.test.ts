@@ -28,7 +28,7 @@ eachDatabase((under) => {
       result: 'mended',
       error: null,
       // Nothing of the previous outcome remains.
-      reason: 'run-now',
+      reason: 'retried',
       args: { a: 1 },
     })
     expect(attempts).toEqual([1, 2, 1, 2])
@@ -125,7 +125,7 @@ eachDatabase((under) => {
     await jobs.cancel(id)
     await schedules.delete('s')
     await jobs.retry(id)
-    expect(await jobs.get(id)).toMatchObject({ state: 'waiting', scheduleId: 's', reason: 'run-now' })
+    expect(await jobs.get(id)).toMatchObject({ state: 'waiting', scheduleId: 's', reason: 'retried' })
   })
 
   it('only one of many concurrent retries of the same job succeeds', async () => {

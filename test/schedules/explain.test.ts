@@ -315,6 +315,12 @@ eachDatabase((under) => {
       /^It ran for Thu 2026-01-01 10:00:31 .*, because it was requested manually: the job the-job succeeded/,
     ],
     [
+      'success',
+      '2026-01-01 10:00:00.000',
+      { reason: 'retried' },
+      /^It ran for Thu 2026-01-01 10:00:00 \S+ \(UTC\), and was retried manually: the job the-job succeeded/,
+    ],
+    [
       'skipped',
       '2026-01-01 10:00:00.000',
       { reason: 'overlap', missed: 1 },

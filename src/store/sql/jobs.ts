@@ -309,7 +309,7 @@ async function lockWithSchedule(
 
 const AGAIN = {
   state: "'waiting'",
-  reason: "'run-now'",
+  reason: "'retried'",
   attempt: '0',
   releases: '0',
   run_at: 'NULL',

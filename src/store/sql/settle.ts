@@ -122,7 +122,7 @@ async function settleAll(
         attempt: row.attempt,
         stopRequested: row.stop_requested !== null,
         noRetry: row.no_retry,
-        isManual: row.reason === 'run-now',
+        isManual: row.reason === 'run-now' || row.reason === 'retried',
         timer: schedules.rows.get(row.schedule ?? '')?.timer ?? null,
         yields: blocking.has(row.schedule ?? ''),
       })

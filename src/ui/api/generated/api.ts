@@ -1164,7 +1164,7 @@ export interface components {
             subject: string | null;
             /** @enum {string} */
             state: "waiting" | "blocked" | "running" | "external" | "success" | "failed" | "cancelled" | "skipped";
-            reason: ("overlap" | "missed" | "frozen" | "max-runs" | "unsubmittable" | "exhausted" | "permanent" | "lost" | "yielded" | "unreported" | "replaced" | "paused" | "run-now" | "handed-over") | null;
+            reason: ("overlap" | "missed" | "frozen" | "max-runs" | "unsubmittable" | "exhausted" | "permanent" | "lost" | "yielded" | "unreported" | "replaced" | "paused" | "run-now" | "retried" | "handed-over") | null;
             /** @description The external queue that the job goes to, or null if Kalends runs the job */
             queue: string | null;
             worker: string | null;
@@ -1209,7 +1209,7 @@ export interface components {
             subject: string | null;
             /** @enum {string} */
             state: "waiting" | "blocked" | "running" | "external" | "success" | "failed" | "cancelled" | "skipped";
-            reason: ("overlap" | "missed" | "frozen" | "max-runs" | "unsubmittable" | "exhausted" | "permanent" | "lost" | "yielded" | "unreported" | "replaced" | "paused" | "run-now" | "handed-over") | null;
+            reason: ("overlap" | "missed" | "frozen" | "max-runs" | "unsubmittable" | "exhausted" | "permanent" | "lost" | "yielded" | "unreported" | "replaced" | "paused" | "run-now" | "retried" | "handed-over") | null;
             /** @description The external queue that the job goes to, or null if Kalends runs the job */
             queue: string | null;
             worker: string | null;
@@ -1312,7 +1312,7 @@ export interface components {
             subject: string | null;
             /** @enum {string} */
             state: "waiting" | "blocked" | "running" | "external" | "success" | "failed" | "cancelled" | "skipped";
-            reason: ("overlap" | "missed" | "frozen" | "max-runs" | "unsubmittable" | "exhausted" | "permanent" | "lost" | "yielded" | "unreported" | "replaced" | "paused" | "run-now" | "handed-over") | null;
+            reason: ("overlap" | "missed" | "frozen" | "max-runs" | "unsubmittable" | "exhausted" | "permanent" | "lost" | "yielded" | "unreported" | "replaced" | "paused" | "run-now" | "retried" | "handed-over") | null;
             /** @description The external queue that the job goes to, or null if Kalends runs the job */
             queue: string | null;
             worker: string | null;
@@ -1359,7 +1359,7 @@ export interface components {
             subject: string | null;
             /** @enum {string} */
             state: "waiting" | "blocked" | "running" | "external" | "success" | "failed" | "cancelled" | "skipped";
-            reason: ("overlap" | "missed" | "frozen" | "max-runs" | "unsubmittable" | "exhausted" | "permanent" | "lost" | "yielded" | "unreported" | "replaced" | "paused" | "run-now" | "handed-over") | null;
+            reason: ("overlap" | "missed" | "frozen" | "max-runs" | "unsubmittable" | "exhausted" | "permanent" | "lost" | "yielded" | "unreported" | "replaced" | "paused" | "run-now" | "retried" | "handed-over") | null;
             /** @description The external queue that the job goes to, or null if Kalends runs the job */
             queue: string | null;
             worker: string | null;
