@@ -300,7 +300,8 @@ function pathEnd(items: readonly string[], at: number, last: number): number {
   return end
 }
 
-function valueText(thrown: unknown): string {
+/** Any value as text, a string unchanged. Never throws. */
+export function valueText(thrown: unknown): string {
   if (typeof thrown === 'string') return thrown
   try {
     return JSON.stringify(thrown) ?? String(thrown)

@@ -60,10 +60,81 @@ it('prints a repeated message once, and then its number once a minute', () => {
 it('prints at most fifty different messages per minute, and the number of the others', () => {
   const logger = consoleLogger()
   const letters = Array.from({ length: 60 }, (_, index) => 'g'.repeat(index + 1))
-  for (const text of letters) logger.error({}, text)
+  for (const name of letters) logger.error({ name }, 'The same text')
   expect(lines).toHaveLength(50)
   vi.advanceTimersByTime(60_000)
   expect(lines.slice(50)).toEqual(['warn kalends: 10 other messages within a minute were left out'])
+})
+
+it('repeated messages silence neither errors nor later messages', () => {
+  const logger = consoleLogger()
+  const repeat = () => {
+    for (let index = 0; index < 50; index += 1) logger.warn({ name: 'g'.repeat(index + 1) }, 'Repeated')
+  }
+  repeat()
+  logger.error({}, 'A new error')
+  expect(lines.at(-1)).toBe('error kalends: A new error')
+  for (let index = 0; index < 50; index += 1) logger.error({ name: 'g'.repeat(index + 1) }, 'Repeated')
+  logger.error({}, 'Another error')
+  expect(lines.at(-1)).toBe('error kalends: Another error')
+  repeat()
+  vi.advanceTimersByTime(60_000)
+  repeat()
+  logger.warn({}, 'A later warning')
+  expect(lines.at(-1)).toBe('warn kalends: A later warning')
+})
+
+it('different names and error texts are different messages', () => {
+  const logger = consoleLogger()
+  const long = 'x'.repeat(600)
+  for (const error of ['HTTP 404', 'HTTP 500', `${long} a`, `${long} b`]) logger.warn({ error }, 'Failed')
+  for (const name of ['import1', 'import2']) logger.warn({ task: name }, 'Failed')
+  expect(lines).toHaveLength(6)
+})
+
+it('hides passwords with any characters, and before the text is cut', () => {
+  const logger = consoleLogger()
+  const texts = [
+    'mysql://root:pa/ss1@host/db',
+    'mysql://root:p@ss1@host/db',
+    '"mysql://h/db?password=ss1&x=1"',
+    'access_token=ss1',
+    'pwd="a ss1"',
+    '{"secret":"ss1"}',
+    `${'x'.repeat(3970)} mysql://root:${'ss1'.repeat(20)}@host/db`,
+  ]
+  for (const error of texts) logger.warn({ error }, 'Failed')
+  expect(lines).toHaveLength(texts.length)
+  expect(lines.join('\n')).not.toContain('ss1')
+  expect(lines[2]).toContain('?password=***&x=1')
+})
+
+it('prints a message although its fields cannot be written or the console throws', () => {
+  const logger = consoleLogger()
+  const circular: Record<string, unknown> = {}
+  circular['self'] = circular
+  const throwing = {
+    get bad() {
+      throw new Error('no')
+    },
+  }
+  const proxy = new Proxy(
+    {},
+    {
+      ownKeys() {
+        throw new Error('no')
+      },
+    },
+  )
+  for (const fields of [{ big: 5n }, { circular }, throwing, proxy]) logger.warn(fields, 'Here')
+  expect(lines.map((line) => line.slice(0, 17))).toEqual(Array(4).fill('warn kalends: Her'))
+  expect(lines[0]).toContain('big=5n')
+  vi.spyOn(console, 'warn').mockImplementation(() => {
+    throw new Error('broken console')
+  })
+  logger.warn({}, 'Again')
+  logger.warn({}, 'Again')
+  vi.advanceTimersByTime(60_000)
 })
 
 it('is the default: a handler that throws is printed, without the secrets of its args', async () => {
