@@ -11,7 +11,7 @@ import { type Authority, checkedLimits, checkedTasks, FULL_AUTHORITY } from './m
 import { adviceAboutSetAside, type Finding, findings } from './model/diagnosis.ts'
 import { doctorFindings } from './model/doctor.ts'
 import type { Job } from './model/job.ts'
-import { ANY_OWNER, prefixOf } from './model/owner.ts'
+import { ANY_OWNER, prefixOf, storedIds } from './model/owner.ts'
 import { schemaFindings } from './model/schema-drift.ts'
 import { type CheckedOptions, ownerName, type ScopeOptions } from './options.ts'
 import { Schedules } from './schedules/schedules.ts'
@@ -49,8 +49,15 @@ export function accesses({ events, lifecycle, definitions, ...options }: AccessC
     const schedules = store.schedules.ownedBy(owner)
     const jobs = store.jobs.ownedBy(owner)
     const lists = store.lists.ownedBy(owner)
+    // An unprefixed id may also be that of another owner's schedule, so it counts only if this owner has no other.
+    const storedScheduleId = async (shown: string): Promise<string> => {
+      const [likeliest = shown, plain] = storedIds(owner, shown)
+      if (plain === undefined || (await store.schedules.get(likeliest)) !== null) return likeliest
+      return (await schedules.get(shown)) === null ? likeliest : plain
+    }
     const context = {
       ...options,
+      storedScheduleId,
       authority,
       taskNamed: definitions.taskNamed,
       liveWorkers: () => liveWorkers(store, options.leaseMs),

@@ -4,7 +4,7 @@ import type { Authority } from '../model/authority.ts'
 import { isFrozenBy } from '../model/freeze.ts'
 import type { Job } from '../model/job.ts'
 import { openJobText } from '../model/open-job.ts'
-import { prefixOf, storedIds } from '../model/owner.ts'
+import { prefixOf } from '../model/owner.ts'
 import type { Redaction } from '../model/redaction.ts'
 import type { JobState } from '../model/states.ts'
 import type { Task } from '../model/task.ts'
@@ -17,6 +17,8 @@ interface OpenJobsContext {
   readonly authority: Authority
   readonly redaction: Redaction
   readonly taskNamed: (name: string) => Task | null
+  /** The stored id of a schedule that the caller knows by this id. */
+  readonly storedScheduleId: (shown: string) => Promise<string>
   readonly liveWorkers: () => Promise<readonly LiveWorker[]>
 }
 
@@ -34,7 +36,7 @@ export async function openJobTexts(
   jobs: readonly Listed<Job>[],
   shown: (at: Date) => string,
   stores: Stores,
-  { authority, redaction, taskNamed, liveWorkers }: OpenJobsContext,
+  { authority, redaction, taskNamed, liveWorkers, storedScheduleId }: OpenJobsContext,
 ): Promise<string[]> {
   if (jobs.length === 0) return []
   const { lists } = stores
@@ -47,10 +49,9 @@ export async function openJobTexts(
     jobs.map(async (job) => {
       const { task, queue, scheduleId } = job
       const handlers = workers.filter(({ tasks }) => tasks.includes(queue === null ? task : claimedAs(queue)))
-      const ids = scheduleId === null ? [null] : storedIds(owner, scheduleId)
-      const holding = freezes.filter((freeze) =>
-        ids.some((id) => isFrozenBy(freeze, { ...job, scheduleId: id })),
-      )
+      const isNeeded = scheduleId !== null && freezes.length > 0
+      const stored = isNeeded ? await storedScheduleId(scheduleId) : scheduleId
+      const holding = freezes.filter((freeze) => isFrozenBy(freeze, { ...job, scheduleId: stored }))
       const errorOf = (error: string | null) => {
         if (error === null) return null
         const text = redaction.secretsOf(job).hiddenInText(error)
@@ -99,7 +100,8 @@ async function lastWorkerOf(task: string, lists: Lists): Promise<string | null> 
 }
 
 /** The first line of the error before the attempts that followed a manual retry, which are numbered from 1 again. */
-function earlierError(job: Pick<Job, 'attempt'>, attempts: readonly Listed<Attempt>[]): string | null {
+function earlierError(job: Pick<Job, 'attempt'>, all: readonly Listed<Attempt>[]): string | null {
+  const attempts = all.filter(({ outcome }) => outcome !== 'snoozed' && outcome !== 'released')
   const first = attempts.findLastIndex(({ attempt }) => attempt === 1)
   const last = job.attempt === 0 ? attempts.at(-1) : attempts[first - 1]
   return last?.error?.split('\n', 1)[0] ?? null

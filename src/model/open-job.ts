@@ -51,11 +51,13 @@ function waitText(job: Job, facts: OpenJobFacts): string {
   if (until > Math.max(now.getTime(), runAt?.getTime() ?? 0))
     return `is held by a freeze until ${shown(new Date(until))}${attempt > 0 ? `; ${failed}` : ''}`
   if (runAt !== null && attempt > 0 && runAt > now) return `will be retried at ${shown(runAt)}; ${failed}`
-  if (queue !== null && runAt !== null && job.error !== null)
+  if (queue !== null && runAt !== null && runAt > now && job.error !== null)
     return `will be handed over again at ${shown(runAt)}: ${firstLine(job.error)}`
   if (runAt !== null && runAt > now)
     return `waits until ${shown(runAt)}, as its submitter or handler requested`
-  return `${dueText(job, facts)}${attempt > 0 ? `; ${failed}` : ''}`
+  const refused =
+    queue !== null && job.error !== null ? `; its last hand-over failed: ${firstLine(job.error)}` : ''
+  return `${dueText(job, facts)}${attempt > 0 ? `; ${failed}` : refused}`
 }
 
 function dueText({ queue, task, submittedAt }: Job, facts: OpenJobFacts): string {

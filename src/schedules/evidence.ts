@@ -1,7 +1,7 @@
 import { errorTextForOwner } from '../errors.ts'
 import { isFrozenBy } from '../model/freeze.ts'
 import type { Job } from '../model/job.ts'
-import { prefixOf, storedIds } from '../model/owner.ts'
+import { prefixOf } from '../model/owner.ts'
 import type { Payload } from '../model/redaction.ts'
 import type { Schedule } from '../model/schedule.ts'
 import { localText, timer } from '../timer/index.ts'
@@ -24,7 +24,7 @@ export async function evidenceOf(
   schedule: Schedule,
   at: Date | null,
   stores: ScheduleStores,
-  { authority, redaction, openJobTexts, liveWorkers }: SchedulesContext,
+  { authority, redaction, openJobTexts, liveWorkers, storedScheduleId }: SchedulesContext,
 ) {
   const { id } = schedule
   const { lists } = stores
@@ -44,10 +44,9 @@ export async function evidenceOf(
   )
   const ofRow = await lists.openJobs(id, MAX_OPEN)
   const workers = await liveWorkers()
-  // In a scope, the stored id of a schedule has a prefix.
-  const ids = storedIds(authority.owner, id)
+  const scheduleId = await storedScheduleId(id)
   const freezes = (await stores.freezes.inForce()).filter((freeze) =>
-    ids.some((scheduleId) => isFrozenBy(freeze, { ...schedule, scheduleId })),
+    isFrozenBy(freeze, { ...schedule, scheduleId }),
   )
   const open = [...STARTED, 'waiting', 'blocked'].flatMap((state) =>
     ofRow

@@ -46,6 +46,8 @@ export interface PauseOptions extends WriteOptions {
 export interface SchedulesContext extends SettingsContext, CallContext {
   /** Why each of these jobs has not ended. */
   readonly openJobTexts: (jobs: readonly Listed<Job>[], shown: (at: Date) => string) => Promise<string[]>
+  /** The stored id of a schedule that the caller knows by this id. */
+  readonly storedScheduleId: (shown: string) => Promise<string>
   readonly liveWorkers: () => Promise<readonly LiveWorker[]>
   /** Warns about each task that no worker is known to handle. Does not fail. */
   readonly checkHandled: (tasks: readonly string[]) => void

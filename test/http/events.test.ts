@@ -152,10 +152,9 @@ const scene = async (events = {}) => {
 }
 
 it.skipIf(sqlite === undefined)('middleware must not compress the stream', async () => {
-  const { call } = await scene()
-  const { headers, body } = await call('GET /api/v1/events')
-  expect(headers.get('cache-control')).toBe('no-store, no-transform')
-  await body?.cancel()
+  const { response, leave } = await follow(await scene())
+  expect(response.headers.get('cache-control')).toBe('no-store, no-transform')
+  await leave()
 })
 
 it.skipIf(sqlite === undefined)(

@@ -1,6 +1,7 @@
 /** Why a job waits: one reason, the same from `jobs.explain`, `schedules.explain` and the API. */
 import { expect, it } from 'vitest'
-import { type Kalends, task } from '../../src/index.ts'
+import { type Kalends, PermanentError, task } from '../../src/index.ts'
+import { openJobText } from '../../src/model/open-job.ts'
 import { open as openTest } from '../../src/testing/index.ts'
 import { apiScene } from '../http/scene.ts'
 import { collectingLogger, ended, scene, until } from '../kalends/scene.ts'
@@ -96,6 +97,61 @@ eachDatabase((under) => {
     expect(messages()).toContainEqual(
       expect.stringContaining("warn: No known worker handles the task 'nobody'"),
     )
+  })
+})
+
+it('a waiting job of an external queue gives no past time as its reason, and still shows its error', () => {
+  const now = new Date('2026-01-02')
+  const facts = { now, freeze: null, before: null, handlers: { count: 1, running: 0 }, lastWorker: null }
+  const others = { waiting: null, concurrency: null, earlierError: null, namesWorkers: true }
+  const job = { state: 'waiting', queue: 'q', attempt: 0, error: 'no\n at x', submittedAt: now, retries: 0 }
+  const text = (runAt: Date) =>
+    Reflect.apply(openJobText, null, [
+      { ...job, runAt, frozenUntil: null, stopRequestedAt: null },
+      { ...facts, ...others, shown: (at: Date) => at.toISOString() },
+    ])
+  expect(text(new Date('2026-01-03'))).toBe('will be handed over again at 2026-01-03T00:00:00.000Z: no')
+  expect(text(new Date('2026-01-01'))).toBe(
+    'has been waiting since 2026-01-02T00:00:00.000Z for a worker with free capacity; its last hand-over failed: no',
+  )
+})
+
+it('the error before a manual retry is shown after the retry was snoozed', async () => {
+  let isSnoozing = false
+  const setup = (kalends: Kalends) =>
+    kalends.handle(mail, ({ snooze }) => {
+      if (isSnoozing) snooze('1h')
+      throw new PermanentError('first')
+    })
+  await using app = await openTest(setup, { logger: false })
+  const { jobs } = app.kalends
+  const id = await jobs.submit(mail)
+  await app.drain()
+  isSnoozing = true
+  await jobs.retry(id)
+  await app.drain()
+  expect(await jobs.get(id)).toMatchObject({ state: 'waiting', attempt: 0 })
+  expect(await jobs.explain(id)).toMatch(/before its manual retry, it failed: PermanentError: first\.$/)
+})
+
+eachDatabase((under) => {
+  it("a scope does not learn of freezes of other owners' schedules with the same id", async () => {
+    const { call, kalends } = await apiScene(under)
+    const ann = kalends.scope({ submitter: 'ann', tasks: ['mail'] })
+    await kalends.schedules.create({ id: 'nightly', task: mail, timer: 'yearly' })
+    await ann.schedules.create({ id: 'nightly', task: mail, timer: 'yearly' })
+    await kalends.freeze({ scheduleId: 'nightly', until: new Date('2090-01-01') })
+    const id = await ann.schedules.runNow('nightly')
+    const texts = async () => [
+      await ann.jobs.explain(id),
+      ...(await ann.schedules.explain('nightly')).reasons,
+      JSON.stringify((await call(`GET /api/v1/jobs/${id}`, { as: 'ann' })).body),
+      JSON.stringify((await call('GET /api/v1/schedules/nightly/explain', { as: 'ann' })).body),
+    ]
+    expect((await texts()).join(' ')).not.toMatch(/freeze|frozen until|2090/)
+    await kalends.freeze({ scheduleId: 'ann/nightly', until: new Date('2080-01-01') })
+    for (const text of [(await texts())[0], (await texts()).slice(-2).join(' ')])
+      expect(text).toContain('2080')
   })
 })
 

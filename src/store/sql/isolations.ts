@@ -15,7 +15,7 @@ interface Operation extends Partial<Pick<IsolationOptions, 'few' | 'longestWaite
   /** What failed, as it follows "cannot". */
   readonly what: (id: string) => string
   /** What happens to the row; default: it is tried again within five minutes. */
-  readonly then?: string
+  readonly next?: string
   /** Whether the caller reports each refusal. */
   readonly isReported?: boolean
 }
@@ -45,17 +45,17 @@ const OPERATIONS = {
   endRetry: { of: 'schedule', what: (id) => `end the retries of the schedule '${id}'`, ...ALL },
   thawSchedule: { of: 'schedule', what: (id) => `release the schedule '${id}' from a freeze`, ...ALL },
   thawJob: { of: 'job', what: (id) => `release the job '${id}' from a freeze`, ...ALL },
-  removeJob: { of: 'job', what: (id) => `remove the old job '${id}'`, then: AT_NEXT_PRUNING, ...ALL },
+  removeJob: { of: 'job', what: (id) => `remove the old job '${id}'`, next: AT_NEXT_PRUNING, ...ALL },
   removeSchedule: {
     of: 'schedule',
     what: (id) => `remove the done schedule '${id}'`,
-    then: AT_NEXT_PRUNING,
+    next: AT_NEXT_PRUNING,
     ...ALL,
   },
   removeFreeze: {
     of: 'freeze',
     what: (id) => `remove the old freeze '${id}'`,
-    then: AT_NEXT_PRUNING,
+    next: AT_NEXT_PRUNING,
     ...ALL,
   },
   route: { of: 'task', what: (task) => `send the task '${task}' to its external queue`, ...ALL },
@@ -64,7 +64,7 @@ const OPERATIONS = {
   cancel: {
     of: 'job',
     what: (id) => `cancel the job '${id}' of a paused schedule`,
-    then: 'the job stays as it is, so cancel it yourself',
+    next: 'the job stays as it is, so cancel it yourself',
     ...ALL,
   },
   // A wait for a lock is an error, because `start` must not continue without the set.
@@ -120,9 +120,9 @@ export class Isolations {
       if (first === undefined) return
       const { id } = first.item
       const others = refused.length > 1 ? `, and the same for ${String(refused.length - 1)} more` : ''
-      const then = operation.then ?? 'it tries again within five minutes'
+      const next = operation.next ?? 'it tries again within five minutes'
       this.#onSetAside(
-        `Kalends ${problemOf(name, id, first.error)}${others}; ${then}. Repair what rejects the write`,
+        `Kalends ${problemOf(name, id, first.error)}${others}; ${next}. Repair what rejects the write`,
         { id, err: first.error },
       )
     }

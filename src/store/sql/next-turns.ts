@@ -114,16 +114,14 @@ export function inPlaces<Row extends { readonly group_: string; readonly task: s
   places: readonly Turn[],
 ): Row[] {
   // In `claim_task`, an external queue has a single name for all of its tasks.
-  const name = (turn: Turn) => named(isTask(turn.claim_task) ? turn : { ...turn, claim_task: '' })
   const isOfTasks = places.every((turn) => isTask(turn.claim_task))
-  const rowsOf = groupBy(rows, (row) =>
-    named({ in_group: row.group_, claim_task: isOfTasks ? row.task : '', claim_rank: 0 }),
-  )
+  const key = (group: string, task: string) => JSON.stringify([group, isOfTasks ? task : ''])
+  const rowsOf = groupBy(rows, ({ group_: group, task }) => key(group, task))
   const next = new Map<string, number>()
   return places.flatMap((place) => {
-    const key = name(place)
-    const index = next.get(key) ?? 0
-    next.set(key, index + 1)
-    return rowsOf.get(key)?.[index] ?? []
+    const of = key(place.in_group, place.claim_task)
+    const index = next.get(of) ?? 0
+    next.set(of, index + 1)
+    return rowsOf.get(of)?.[index] ?? []
   })
 }
