@@ -193,7 +193,7 @@ onEachStore((under) => {
         const claimed = await executing.claim(WORKER, policies('task'), limit, '', { cursor })
         return claimed.map(({ id }) => id)
       }
-      expect(await of(4)).toEqual(['a1', 'a2', 'b1', 'b2'])
+      expect(await of(4)).toEqual(['a1', 'b1', 'a2', 'b2'])
       expect(cursor.turns.map(({ in_group: group, behind }) => [group, behind])).toEqual([
         ['a', 'a2'],
         ['b', 'b2'],
@@ -204,12 +204,12 @@ onEachStore((under) => {
         newJob('b6', { group: 'b' }),
         newJob('d1', { group: 'd' }),
       ])
-      expect(await of(4)).toEqual(['a3', 'a4', 'b3', 'b4'])
+      expect(await of(4)).toEqual(['a3', 'b3', 'a4', 'b4'])
       expect(cursor.turns).toHaveLength(2)
       expect(await of(10)).toEqual(['a5', 'b5', 'b6'])
       // The previous claim found fewer jobs than requested.
       expect(cursor.turns).toEqual([])
-      expect(await of(10)).toEqual(['a9', 'a0', 'c1', 'd1'])
+      expect(await of(10)).toEqual(['a9', 'd1', 'a0', 'c1'])
       expect(cursor.turns).toEqual([])
     })
 
@@ -221,11 +221,23 @@ onEachStore((under) => {
         const claimed = await executing.claim(WORKER, tasks, limit, '', { cursor })
         return [claimed.map(({ id }) => id), cursor.turns.length]
       }
-      // Two jobs of each of the first two groups fit, and the third group gets none.
-      expect(await of(4)).toEqual([['a1', 'a2', 'b1', 'b2'], 0])
-      expect(await of(3)).toEqual([['a3', 'b3', 'c1'], 0])
-      expect(await of(6)).toEqual([['a4', 'a5', 'b4', 'b5', 'c2', 'c3'], 3])
+      // The third group gets none.
+      expect(await of(2)).toEqual([['a1', 'b1'], 0])
+      expect(await of(6)).toEqual([['a2', 'b2', 'c1', 'a3', 'b3', 'c2'], 3])
       expect(await of(6, policies('other'))).toEqual([[], 0])
+    })
+
+    it('a claim that continues begins with the group after the one that had the last turn', async () => {
+      const { executing, jobs } = under.store
+      await jobs.submit(jobsOf(['a', 'b', 'c'], [1, 2, 3, 4]))
+      const cursor: ClaimCursor = { turns: [], hasLeftOut: false }
+      const claimed: string[] = []
+      for (let turn = 0; turn < 3; turn += 1) {
+        const last = claimed.at(-1)?.slice(0, 1) ?? ''
+        const some = await executing.claim(WORKER, policies('task'), 4, last, { cursor })
+        claimed.push(...some.map(({ id }) => id))
+      }
+      expect(claimed.join(' ')).toBe('a1 b1 c1 a2 b2 c2 a3 b3 c3 a4 b4 c4')
     })
 
     it('covers more groups than one statement can take', async () => {

@@ -61,7 +61,7 @@ function partsOf(url: string): { readonly authority: string; readonly rest: stri
 }
 
 /** Options that are passed on to the driver. */
-const OF_DRIVER = ['connectTimeout', 'socketPath', 'localAddress', 'compress', 'flags']
+const OF_DRIVER = ['connectTimeout', 'socketPath', 'localAddress', 'compress']
 /** Options of other drivers that have the meaning of `ssl-mode`, in lower case and without dashes and underscores. */
 const OF_TLS = ['sslmode', 'ssl', 'tls', 'usessl', 'sslaccept']
 

@@ -21,7 +21,7 @@ import { lockRows, updateLocked } from './by-key.ts'
 import { and, exceptFor } from './conditions.ts'
 import type { Context, TablesContext } from './context.ts'
 import type { Isolation } from './isolate.ts'
-import { findTurns, type FreezeRow, inPlaces, MAX_TURNS, named, placesOf } from './next-turns.ts'
+import { after, findTurns, type FreezeRow, inPlaces, MAX_TURNS, named, placesOf } from './next-turns.ts'
 import { policyOf, startableColumns, type StartableRow } from './rows.ts'
 import { handOverAttempts, startAttempts } from './start.ts'
 
@@ -85,7 +85,10 @@ async function claimTurns(
     const except = isolation.leftOut()
     // Allow one more turn for each group with left-out jobs, because the group may have no other jobs.
     const most = Math.min(limit + new Set(except.map(({ group_: group }) => group)).size, MAX_TURNS)
-    const same = (cursor?.turns ?? []).filter((turn) => names.includes(turn.claim_task))
+    const same = after(
+      (cursor?.turns ?? []).filter((turn) => names.includes(turn.claim_task)),
+      lastGroup,
+    )
     if (cursor !== undefined) Object.assign(cursor, { turns: [], hasLeftOut: false })
     const { turns, freezes, hasMore } =
       same.length > 0

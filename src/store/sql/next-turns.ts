@@ -50,7 +50,7 @@ export async function findTurns(
     [afterGroup, ...names, '', ...names],
   )
   const turns = found.filter((row) => row.part !== 'freeze')
-  const after = complete(
+  const behind = complete(
     turns.filter(({ part }) => part === '>'),
     most,
   )
@@ -58,17 +58,23 @@ export async function findTurns(
     turns.filter(({ part }) => part === '>='),
     most,
   )
-  const known = new Set(after.turns.map(named))
+  const known = new Set(behind.turns.map(named))
   const groups = groupBy(
-    [...after.turns, ...front.turns.filter((turn) => !known.has(named(turn)))],
+    [...behind.turns, ...front.turns.filter((turn) => !known.has(named(turn)))],
     (turn) => turn.in_group,
   )
   const inOrder = alternating([...groups].map(([group, of]) => rankedTasks(of, lastTasks.get(group) ?? '')))
   return {
     turns: inOrder.slice(0, limit),
     freezes: found.filter((row) => row.part === 'freeze'),
-    hasMore: inOrder.length > limit || after.isCut || front.isCut,
+    hasMore: inOrder.length > limit || behind.isCut || front.isCut,
   }
+}
+
+/** The same turns, beginning after those of the group that had the last one. */
+export function after<Of extends Turn>(turns: readonly Of[], group: string): readonly Of[] {
+  const last = turns.findLastIndex((turn) => turn.in_group === group)
+  return [...turns.slice(last + 1), ...turns.slice(0, last + 1)]
 }
 
 /** If the scan has stopped at its limit, the tasks of the last group may be incomplete. */
