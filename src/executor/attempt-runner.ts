@@ -48,6 +48,7 @@ export class AttemptRunner {
   /** Aborts the signal after the timeout; after an abort, abandons the handler once `ABANDON_MS` have passed. */
   #timer: NodeJS.Timeout | undefined
   #isOver = false
+  #isHeldBack = false
   #snoozedMs: number | null = null
 
   constructor(job: ClaimedJob, handled: HandledTask, options: AttemptRunnerOptions) {
@@ -100,7 +101,7 @@ export class AttemptRunner {
   /** Resolves when the handler has finished. The handler starts after the caller has registered the attempt. */
   async run(): Promise<AttemptEnd> {
     const { job } = this
-    const { worker, middleware } = this.#options
+    const { middleware } = this.#options
     const { task } = this.#handled
     const { timeout } = job.policy
     this.#setTimer(timeout, () =>
@@ -113,16 +114,15 @@ export class AttemptRunner {
       // Args that do not match the schema now will not match on the next attempt either.
       return { kind: 'error', error: this.#values.errorText(error), permanent: isA(error, InvalidInputError) }
     }
-    // Another handler may have blocked this process for longer than the lease, or the response to the claim may have
-    // been late, so another worker may be running the job by now. If not, the job is released, and the attempt does not
-    // count.
-    if (this.#aborted !== null || worker() !== job.worker) return { kind: 'released' }
+    if (!this.#mayStart()) return { kind: 'released' }
     try {
       const result = await (middleware === null ? this.#call(args) : this.#callWithin(middleware, args))
+      if (this.#isHeldBack) return { kind: 'released' }
       // The snooze applies even if `middleware` caught the error and returned.
       if (this.#snoozedMs !== null) return { kind: 'snoozed', delayMs: this.#snoozedMs }
       return { kind: 'success', result: this.#values.storedResult(result), secrets: this.log.secrets }
     } catch (error) {
+      if (this.#isHeldBack) return { kind: 'released' }
       // The snooze applies even if `middleware` wrapped the error.
       if (this.#snoozedMs !== null) return { kind: 'snoozed', delayMs: this.#snoozedMs }
       const permanent = isA(error, PermanentError)
@@ -135,6 +135,14 @@ export class AttemptRunner {
     } finally {
       this.log.hideLogged()
     }
+  }
+
+  /**
+   * Another handler may have blocked this process for longer than the lease, or the response to the claim may have been
+   * late, so another worker may be running the job by now. If not, the job is released, and the attempt does not count.
+   */
+  #mayStart(): boolean {
+    return this.#aborted === null && this.#options.worker() === this.job.worker
   }
 
   async #callWithin(middleware: Middleware, args: unknown): Promise<unknown> {
@@ -157,7 +165,17 @@ export class AttemptRunner {
   }
 
   async #call(args: unknown): Promise<unknown> {
+    const { job } = this
     const { task, handler } = this.#handled
+    // Checked again because `middleware` may have taken some time.
+    this.#isHeldBack = !this.#mayStart()
+    if (this.#isHeldBack)
+      throw (
+        this.#aborted?.reason ??
+        new LeaseLostError(
+          `The worker ${job.worker} sent no heartbeat in time; another worker may run the job`,
+        )
+      )
     let result: unknown
     try {
       result = await handler(this.#context(args))

@@ -98,7 +98,9 @@ export function withRuns(planned: Plan, runs: readonly PlannedRun[]): Plan {
 }
 
 function read(schedule: Plannable, now: Date): Readable {
-  const event = elapsesOf(schedule, now)
+  // A manual nextRunAt may precede createdAt, although no slots do.
+  const isPlanned = !isSetByHand(schedule) && !schedule.isByHand
+  const event = elapsesOf(isPlanned ? schedule : { ...schedule, nextRunAt: null }, now)
   const afterFinish = timer(schedule.timer).kind === 'after-finish'
   const isPlannedAgain = schedule.nextRunAt === null || isSetByHand(schedule)
   // An edit clears the error of an invalid timer; errors of runs remain.

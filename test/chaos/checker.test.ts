@@ -64,6 +64,18 @@ describe('a correct record passes', () => {
     expect(tally.skipped['missed']).toBeGreaterThan(0)
   })
 
+  it('a record passes if `created` is moved into the future after nextrun was set manually', () => {
+    const run = new Imitation({ begin: NOON })
+    run.add('every', { timer: 'every 7s', overlap: 'allow' })
+    run.pass(4000)
+    run.edit('every', { nextrun: new Date(run.now - 5000).toISOString().replace('T', ' ').slice(0, 23) })
+    run.edit('every', { created: new Date(run.now + 3000).toISOString().replace('T', ' ').slice(0, 23) })
+    run.pass(600)
+    run.edit('every', { catch_up: 5 })
+    run.pass(9000)
+    expect(check(run.end()).violations).toEqual([])
+  })
+
   it.each([-900, -9, 0, 9, 740, 900])(
     'a record passes if an edit of `created` moves the slots of a schedule by %i ms',
     (ms) => {
@@ -141,6 +153,63 @@ describe('a correct record passes', () => {
     expect(
       rulesOf({ ...record, jobs, queue: [...queue, { id: 'x', schedule: null, state: 'new' }] }),
     ).toEqual(['doubled'])
+  })
+
+  /** A worker was stopped for 6 s, in which another one ran its job; then it started these many of its jobs. */
+  const startedLate = (count: number, hit: string): RunRecord => {
+    const record = goodRecord()
+    const jobs = record.jobs.filter(({ periodic_task_id: id }) => id === 'canary-1').slice(10, 10 + count)
+    const ids = new Set(jobs.map(({ id }) => id))
+    const lines = record.runs.filter(({ job }) => ids.has(job))
+    const [first] = lines.toSorted((a, b) => a.mono - b.mono)
+    if (first === undefined) throw new Error('no line')
+    const late = lines
+      .filter(({ event }) => event === 'start')
+      .map((line, index) => ({ ...line, worker: 'w9/1', mono: first.mono + 6000 + index }))
+    const host = new Times(record.journal).hostOfMono(first.mono)
+    const stop: FaultEntry = {
+      kind: 'fault',
+      name: 'worker.stop',
+      from: host - 500,
+      until: host + 6000,
+      hit,
+      detail: '',
+      trouble: null,
+      seen: null,
+      scope: 'worker',
+      host: host + 6000,
+      mono: first.mono + 6000,
+    }
+    return {
+      ...record,
+      workers: [...record.workers, { id: 'w9/1' }],
+      journal: [...record.journal, stop],
+      jobs: record.jobs.map((row) => (ids.has(String(row['id'])) ? { ...row, attempt: 2, claim: 2 } : row)),
+      attempts: [
+        ...record.attempts,
+        ...late.map(({ job }) => ({ job_id: job, claim: 1, attempt: 1, worker: 'w9/1', outcome: 'lost' })),
+      ],
+      runs: [
+        ...record.runs.map((line) => (ids.has(line.job) ? { ...line, attempt: 2 } : line)),
+        {
+          ...first,
+          event: 'end',
+          job: 'another',
+          schedule: null,
+          slot: null,
+          worker: 'w9/1',
+          mono: first.mono - 600,
+        },
+        ...late,
+      ],
+    }
+  }
+
+  it('a record passes if a worker was stopped right before the first statement of a handler, which then ran late', () => {
+    const late = (record: RunRecord) => check(record).violations.filter(({ rule }) => rule === 'doubled')
+    expect(late(startedLate(1, 'w9'))).toEqual([])
+    expect(late(startedLate(1, 'w1'))).toHaveLength(1)
+    expect(late(startedLate(2, 'w9'))).toHaveLength(1)
   })
 
   const startedAgain = (released: boolean): RunRecord => {

@@ -3,7 +3,8 @@
  * may be invalid.
  */
 import { describe, expect, it, vi } from 'vitest'
-import type { HandledTask } from '../../src/executor/handler.ts'
+import { LeaseLostError } from '../../src/errors.ts'
+import type { HandledTask, Middleware } from '../../src/executor/handler.ts'
 import { task } from '../../src/index.ts'
 import { Membership } from '../../src/worker/membership.ts'
 import { LEASE_MS, movableTimers } from '../kalends/movable-timers.ts'
@@ -20,11 +21,25 @@ const TRUSTED_MS = ((LEASE_MS * 3) / 5) * 0.99
  *
  * @param claimMs  the response time of the claim
  * @param handlerMs  how long the first handler blocks the process
+ * @param middlewareMs  how long the middleware of the first job takes before it calls the handler
  */
-async function runDue({ claimMs = 0, handlerMs = 0 }: { claimMs?: number; handlerMs?: number }) {
+async function runDue({
+  claimMs = 0,
+  handlerMs = 0,
+  middlewareMs = 0,
+}: {
+  claimMs?: number
+  handlerMs?: number
+  middlewareMs?: number
+}) {
   const clock = { now: 0 }
   const started: string[] = []
   const ends: [id: string, end: string][] = []
+  const thrown: unknown[] = []
+  const middleware: Middleware = async (job, run) => {
+    if (job.id === 'a') clock.now += middlewareMs
+    await run().catch((error: unknown) => thrown.push(error))
+  }
   const membership = new Membership({ ...LONELY, monotonicNow: () => clock.now, leaseMs: LEASE_MS })
   await membership.beat()
   const queue = ['a', 'b', 'c']
@@ -50,10 +65,10 @@ async function runDue({ claimMs = 0, handlerMs = 0 }: { claimMs?: number; handle
       },
     },
     handled,
-    { worker: () => membership.id(), concurrency: 10 },
+    { worker: () => membership.id(), concurrency: 10, ...(middlewareMs > 0 && { middleware }) },
   )
   await executor.runDue()
-  return { executor, membership, started, ends }
+  return { executor, membership, started, ends, thrown }
 }
 
 describe('claimed jobs', () => {
@@ -79,6 +94,15 @@ describe('claimed jobs', () => {
     await membership.beat()
     await executor.runDue()
     expect(started.toSorted()).toEqual(['a', 'b', 'c'])
+  })
+
+  it('do not start after their middleware has taken too long, but are released, even if the middleware caught the error', async () => {
+    const { membership, started, ends, thrown } = await runDue({ middlewareMs: TRUSTED_MS })
+    expect(started).toEqual([])
+    expect(ends.map(([, end]) => end)).toEqual(['released', 'released', 'released'])
+    // The middleware of the other jobs is not called.
+    expect(thrown).toEqual([expect.any(LeaseLostError)])
+    expect(membership.id()).toBeNull()
   })
 
   it('do not start if the response to their claim arrives too late', async () => {

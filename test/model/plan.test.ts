@@ -661,6 +661,15 @@ describe('after the clock was ahead', () => {
     }
   })
 
+  test('a manual nextrun does not move the first slot of an `every` timer', () => {
+    const createdAt = new Date('2026-03-01T09:00Z')
+    const row = inserted({ timer: 'every 1min', jitter: 60_000, createdAt, nextRunAt: createdAt })
+    const planned = plan(row, at('2026-03-01T09:00:00.001Z'))
+    expect(planned?.runs).toHaveLength(1)
+    // The shift of the schedule's jitter is 56.093 s.
+    expect(planned?.nextRunAt).toEqual(new Date('2026-03-01T09:01:56.093Z'))
+  })
+
   test('an `every` timer whose schedule was created while the clock was ahead keeps its slots', () => {
     const created = new Date('2098-01-01T00:10Z')
     const every = schedule({

@@ -46,7 +46,7 @@ export function mayLowerLastSlot(row: ScheduleRow, clock: number): boolean {
   return isGivenAgain && (row.lastSlot ?? 0) > clock + AHEAD_MS - MARGIN_MS
 }
 
-function plannedRun(row: ScheduleRow): number | null {
+export function plannedRun(row: ScheduleRow): number | null {
   return plannedOf(row)?.run ?? null
 }
 

@@ -1,7 +1,7 @@
 /** The elapses of a schedule, computed only from the calendar. */
 import { jitterShiftMs } from '../../../src/model/jitter.ts'
 import { elapsesWithin, timer } from '../../../src/timer/index.ts'
-import { isEdited } from './begin.ts'
+import { plannedRun } from './begin.ts'
 import type { ScheduleRow } from './rows.ts'
 
 export interface Course {
@@ -11,10 +11,11 @@ export interface Course {
   readonly afterFinishMs: number | null
 }
 
-/** If the creation time was moved past the next run, slots are also counted backwards from the creation time. */
+/** If the creation time was moved past the planned next run, slots are also counted backwards from the creation time. */
 function anchorOf(row: ScheduleRow, spanMs: number | null): number {
-  const { created, nextRunAt } = row
-  const isBefore = nextRunAt !== null && nextRunAt <= created && !isEdited(row)
+  const { created, nextRunAt, plannedFrom } = row
+  const isPlanned = nextRunAt === plannedRun(row) && plannedFrom?.endsWith('|by hand') !== true
+  const isBefore = nextRunAt !== null && nextRunAt <= created && isPlanned
   return spanMs !== null && isBefore ? (created % spanMs) - spanMs : created
 }
 

@@ -79,7 +79,7 @@ export function evidenceOf(record: RunRecord): Evidence {
   ids.delete('')
   const times = new Times(record.journal)
   const end = endOf(record)
-  const runs = record.runs.toSorted((a, b) => a.mono - b.mono)
+  const runs = withoutUnavoidable(record, times)
   return {
     record,
     times,
@@ -102,6 +102,42 @@ export function evidenceOf(record: RunRecord): Evidence {
     end,
   }
 }
+
+/**
+ * The lines of the handlers, in the order they were written. If a worker is stopped after its last check and before the
+ * first statement of a handler, that handler starts when the worker resumes, and nothing can prevent this. So an attempt
+ * is left out if its start is the first line of its worker after such a stop and the job started elsewhere meanwhile.
+ */
+function withoutUnavoidable({ runs, journal, leaseMs }: RunRecord, times: Times): RunLine[] {
+  const lines = runs.toSorted((a, b) => a.mono - b.mono)
+  const starts = groupBy(
+    lines.filter(({ event }) => event === 'start'),
+    ({ job }) => job,
+  )
+  const stops = journal.filter((entry) => entry.kind === 'fault' && entry.name === 'worker.stop')
+  const unavoidable = new Set<string>()
+  for (const [worker, of] of groupBy(lines, (line) => line.worker)) {
+    for (const [index, line] of of.entries()) {
+      const before = of[index - 1]
+      if (before === undefined || line.event !== 'start' || line.mono - before.mono < leaseMs) continue
+      const [from, until] = [before, line].map(({ mono }) => times.hostOfMono(mono))
+      const wasStopped = stops.some(
+        (stop) =>
+          stop.kind === 'fault' &&
+          stop.hit === worker.split('/')[0] &&
+          stop.from < (until ?? 0) &&
+          stop.until > (from ?? 0),
+      )
+      const wasTaken = starts
+        .get(line.job)
+        ?.some((other) => other.worker !== worker && other.mono > before.mono && other.mono < line.mono)
+      if (wasStopped && wasTaken === true) unavoidable.add(keyOf(line))
+    }
+  }
+  return unavoidable.size === 0 ? lines : lines.filter((line) => !unavoidable.has(keyOf(line)))
+}
+
+const keyOf = ({ job, attempt, worker }: RunLine) => [job, attempt, worker].join(' ')
 
 function endOf(record: RunRecord): Evidence['end'] {
   const phase = record.journal.findLast(
