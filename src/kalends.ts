@@ -37,8 +37,10 @@ import {
 import type { Stores } from './store/store.ts'
 import type { Views } from './views/views.ts'
 import type { Health } from './worker/health.ts'
-import { type KalendsEvents, reporterOf } from './worker/reporter.ts'
+import { type KalendsEvents, type Reporter, reporterOf } from './worker/reporter.ts'
 import type { WorkerStatus } from './worker/worker-status.ts'
+
+type Events = Emitter<KalendsEvents>
 
 const EVENTS = namesOf<KalendsEvents>({
   submitted: true,
@@ -64,16 +66,19 @@ export class Kalends {
   readonly api: Access
   readonly #options: CheckedOptions
   readonly #stores: Stores
-  readonly #events: Emitter<KalendsEvents>
+  readonly #events: Events
   readonly #lifecycle: Lifecycle
   readonly #calls: Access
 
-  private constructor(stores: Stores, options: CheckedOptions, definitions: Definitions) {
+  private constructor(
+    stores: Stores,
+    options: CheckedOptions,
+    definitions: Definitions,
+    { events, reporter }: { events: Events; reporter: Reporter },
+  ) {
     this.#stores = stores
     this.#options = options
-    this.#events = new Emitter((error) =>
-      options.logger.error({ err: error }, 'An event listener threw an error'),
-    )
+    this.#events = events
     this.#lifecycle = new Lifecycle(stores, options, definitions, this.#events, () => this.#calls.warned())
     const accessTo = accesses({
       ...options,
@@ -86,7 +91,6 @@ export class Kalends {
     this.schedules = this.#calls.schedules
     this.jobs = this.#calls.jobs
     this.views = this.#calls.views
-    const reporter = reporterOf(options.logger, this.#events, options.redaction)
     this.external = new ExternalJobs(stores.calls.jobs, {
       ...options,
       onSettled: (settled) => {
@@ -126,13 +130,16 @@ export class Kalends {
     const definitions = new Definitions(retention, checked.externalQueue)
     // If a connection is lost without notice, a loop abandons it after the length of a lease; by then,
     // the worker's marks have expired.
+    const { logger, redaction } = checked
+    const events: Events = new Emitter((err) => logger.error({ err }, 'An event listener threw an error'))
+    const reporter = reporterOf(logger, events, redaction)
     const stores = await openStores(target, {
       ...options,
       longestUseMs: checked.leaseMs,
-      logger: checked.logger,
-      onSetAside: (message, fields) => checked.logger.error(fields, message),
+      logger,
+      onSetAside: (message, first) => reporter.onSetAside(message, first),
     })
-    return new Kalends(stores, checked, definitions)
+    return new Kalends(stores, checked, definitions, { events, reporter })
   }
 
   /**

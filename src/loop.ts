@@ -7,8 +7,8 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 
 /**
  * Runs a function in the asynchronous context in which this module was loaded. Otherwise, loops, handlers and event
- * listeners would run in the context of whoever called `start`: with a lazy start, every job would log as the first
- * request's tenant.
+ * listeners would run in the context of whoever called `start`: with a lazy start, every log line of a job would name
+ * the tenant of the first request.
  */
 const outside = AsyncLocalStorage.snapshot()
 

@@ -151,10 +151,10 @@ export class ClaimLoop {
   }
 
   async #promoteDue(): Promise<void> {
-    const { store, onUnstartable, onError } = this.#options
+    const { store, onError } = this.#options
     this.#promotes = false
     try {
-      await store.promoteDue(PROMOTE_AT_ONCE, onUnstartable)
+      await store.promoteDue(PROMOTE_AT_ONCE)
     } catch (error) {
       if (error instanceof StoreUnavailableError) throw error
       // Jobs that cannot be made claimable must not prevent other jobs from being claimed.
@@ -173,7 +173,7 @@ export class ClaimLoop {
 
   /** @returns how many jobs were claimed or refused; there may be more */
   async #claim(worker: string, reservation: ClaimReservation): Promise<number> {
-    const { store, onUnstartable } = this.#options
+    const { store } = this.#options
     let refused = 0
     const { tasks, limit, taskLimits, ahead } = reservation
     const jobs = await store
@@ -182,9 +182,8 @@ export class ClaimLoop {
         ahead,
         lastTasks: this.#lastTasks,
         cursor: this.#cursor,
-        onRefused: (id, error) => {
+        onRefused: () => {
           refused += 1
-          onUnstartable(id, error)
         },
       })
       .catch((error: unknown) => {

@@ -114,7 +114,7 @@ export class HandOver {
     const { store, onError } = this.#options
     this.#promotes = false
     try {
-      await store.promoteDue(PROMOTE_AT_ONCE, (id, error) => this.#refused.set(id, error))
+      await store.promoteDue(PROMOTE_AT_ONCE)
     } catch (error) {
       if (isA(error, StoreUnavailableError)) throw error
       // Jobs that cannot be made claimable must not prevent other jobs from being handed over.

@@ -29,6 +29,8 @@ export class Settler {
   /** When each outcome was first found locked, by performance.now(); the next one to retry comes first. */
   readonly #locked = { since: new Map<UnsettledAttempt, number>(), retryAt: 0 }
   readonly #rejected = { attempts: [] as UnsettledAttempt[], retryAt: Infinity }
+  /** The outcomes whose rejection was reported. */
+  readonly #reported = new WeakSet<UnsettledAttempt>()
   readonly #whenEmpty: (() => void)[] = []
 
   constructor(options: SettlerOptions) {
@@ -123,7 +125,8 @@ export class Settler {
     for (const { item, error } of result.refused) {
       this.#rejected.attempts.push(item)
       this.#rejected.retryAt = performance.now() + REJECTED_RETRY_MS
-      this.#options.onRejected(item, error)
+      if (!this.#reported.has(item)) this.#options.onRejected(item, error)
+      this.#reported.add(item)
     }
     return result
   }

@@ -17,7 +17,6 @@ export interface SchedulerOptions {
   readonly batch: () => number
   /** Submits marked schedules, and starts their jobs if this worker has capacity. */
   readonly submit: (worker: string, marks: readonly Mark[], decide: Decide) => Promise<SubmitResult>
-  readonly onUnsubmittable: (scheduleId: string, error: unknown) => void
   readonly onError: (error: unknown, loop: string) => void
 }
 
@@ -88,14 +87,13 @@ export class Scheduler {
   }
 
   async #mark({ behind }: Batch): Promise<Batch> {
-    const { store, worker, leaseMs, batch, onUnsubmittable } = this.#options
+    const { store, worker, leaseMs, batch } = this.#options
     const id = worker()
     if (id === null) return NOTHING
     const most = batch()
     let refused = 0
-    const marks = await store.markDue(id, most, leaseMs, behind, (schedule, error) => {
+    const marks = await store.markDue(id, most, leaseMs, behind, () => {
       refused += 1
-      onUnsubmittable(schedule, error)
     })
     const isFull = marks.length === most
     // There may be more due schedules: after the refused ones, or before the position at which this pass continued.

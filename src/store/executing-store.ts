@@ -128,7 +128,7 @@ export interface ClaimCursor {
 
 export interface ExecutingStore {
   /** Makes waiting jobs claimable if their time has come. @returns how many became claimable */
-  promoteDue(limit: number, onRefused?: OnRefused): Promise<number>
+  promoteDue(limit: number): Promise<number>
 
   /**
    * Claims jobs for this worker. Groups take turns. Within a group, the task whose first job has the highest priority

@@ -4,8 +4,13 @@ export interface Refusal<Item> {
   readonly error: unknown
 }
 
-/** Receives a message for people about rows that were set aside, unless the caller of the operation learns of them. */
-export type OnSetAside = (message: string, fields: { readonly id: string; readonly err: unknown }) => void
+/**
+ * Called once for rows that were set aside by the same operation, until one of them is accepted.
+ *
+ * @param message  for people; it names the first row
+ * @param kind  of the first row, such as 'job'
+ */
+export type OnSetAside = (message: string, first: { kind: string; id: string; error: unknown }) => void
 
 /** Every row that was tried was rejected for the same reason, so the server may be at fault. No row is left out. */
 export class AllRefusedError extends Error {

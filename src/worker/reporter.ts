@@ -4,6 +4,7 @@ import { type ClaimedJob, type Job, withoutClaim } from '../model/job.ts'
 import { type FinalState, isFinal, type SkipReason } from '../model/states.ts'
 import type { Redaction } from '../model/redaction.ts'
 import type { UnsettledAttempt, SettledAttempt, Settled } from '../store/executing-store.ts'
+import type { OnSetAside } from '../store/refusal.ts'
 import type { Submission } from '../store/scheduling-store.ts'
 
 /** A schedule was planned, and its jobs were submitted. */
@@ -109,6 +110,11 @@ export function reporterOf(logger: Logger, events: Emitter<KalendsEvents>, redac
       }))
     },
 
+    onSetAside(message: string, { kind, id, error }: Parameters<OnSetAside>[1]): void {
+      logger.error({ id, err: error }, message)
+      events.emit('error', () => ({ where: `${kind} ${id}`, error }))
+    },
+
     onUnsubmittable(scheduleId: string, error: unknown): void {
       logger.error({ scheduleId, err: error }, `The schedule '${scheduleId}' could not be submitted`)
       events.emit('error', () => ({ where: `schedule ${scheduleId}`, error }))
@@ -125,7 +131,7 @@ export function reporterOf(logger: Logger, events: Emitter<KalendsEvents>, redac
     onUnstartable(jobId: string, error: unknown): void {
       logger.error(
         { jobId, err: error },
-        `The job '${jobId}' could not be made claimable, claimed or started; it will be retried`,
+        `The job '${jobId}' could not be started or handed over; it will be retried`,
       )
       events.emit('error', () => ({ where: `job ${jobId}`, error }))
     },

@@ -1,7 +1,7 @@
 import { isA, StoreUnavailableError } from '../errors.ts'
 import { Loop } from '../loop.ts'
 import { plannedInFuture } from '../model/future-slots.ts'
-import { type UnsettledAttempt, type ExecutingStore, type Settled } from '../store/executing-store.ts'
+import type { ExecutingStore, Settled } from '../store/executing-store.ts'
 import { AllRefusedError } from '../store/refusal.ts'
 import type { SchedulingStore } from '../store/scheduling-store.ts'
 
@@ -18,7 +18,6 @@ export interface TakeOverOptions {
   /** Called when this worker's jobs are orphans, which means that it was evicted and has not noticed yet. */
   readonly onEvicted: () => void
   readonly onSettled: (result: Settled) => void
-  readonly onRejected: (attempt: UnsettledAttempt, error: unknown) => void
   readonly onRepaired: (text: string) => void
   readonly onError: (error: unknown, loop: string) => void
 }
@@ -125,7 +124,7 @@ export class TakeOver {
 
   /** @returns whether there may be more to settle in this pass */
   async #settleSomeOrphans(): Promise<boolean> {
-    const { executing, worker, onEvicted, onRejected, onSettled } = this.#options
+    const { executing, worker, onEvicted, onSettled } = this.#options
     const orphans = await executing.orphans(ORPHANS_AT_ONCE)
     this.#mayHaveOrphans = orphans.length > 0
     if (!this.#mayHaveOrphans) return false
@@ -136,7 +135,6 @@ export class TakeOver {
       return false
     }
     const result = await executing.settle(orphans, true)
-    for (const { item, error } of result.refused) onRejected(item, error)
     onSettled(result)
     // Orphans that another transaction has locked are taken over in the next pass.
     return result.settled.length + result.refused.length > 0

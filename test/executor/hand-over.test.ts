@@ -213,26 +213,13 @@ it('due jobs are promoted once after each call of wakeForTime', async () => {
   expect(promoteDue).toHaveBeenCalledTimes(1)
 })
 
-it('a pass postpones a job that cannot be promoted, reports other promotion errors, and hands over the other jobs', async () => {
+it('a pass reports an error of the promotion, and hands over the other jobs', async () => {
   const error = new Error('bad row')
-  const scenes = {
-    refusing: scene(['a'], {
-      promoteDue: (_most, onRefused) => {
-        onRefused?.('bad', error)
-        return Promise.resolve(0)
-      },
-    }),
-    failing: scene(['a'], { promoteDue: () => Promise.reject(error) }),
-  }
-  for (const { handOver, handedOver } of Object.values(scenes)) {
-    handOver.wakeForTime()
-    await handOver.pass()
-    expect(handedOver).toEqual(['a'])
-  }
-  expect(scenes.refusing.postponed).toMatchObject([{ id: 'bad', error: 'bad row' }])
-  expect(scenes.refusing.refused.mock.calls).toEqual([['bad', error]])
-  expect(scenes.refusing.errors).not.toHaveBeenCalled()
-  expect(scenes.failing.errors.mock.calls).toEqual([[error, 'hand-over']])
+  const { handOver, handedOver, errors } = scene(['a'], { promoteDue: () => Promise.reject(error) })
+  handOver.wakeForTime()
+  await handOver.pass()
+  expect(handedOver).toEqual(['a'])
+  expect(errors.mock.calls).toEqual([[error, 'hand-over']])
 })
 
 it('a pass fails if the database is unavailable', async () => {

@@ -68,25 +68,6 @@ it('the claims of a worker exclude a job that it could not start [L50]', async (
   await executor.stop(0)
 })
 
-it('a job that cannot be made claimable is reported', async () => {
-  const claim = gate()
-  const { executor, problems } = scene({
-    promoteDue: (_limit, onRefused) => {
-      onRefused?.('bad', new Error('refused'))
-      return Promise.resolve(7)
-    },
-    claim: () => {
-      claim.open()
-      return Promise.resolve([])
-    },
-  })
-  executor.wakeForTime()
-  startLoops(executor)
-  await claim.promise
-  expect(problems).toEqual(['bad'])
-  await executor.stop(0)
-})
-
 it('jobs that cannot be made claimable do not prevent claims of other jobs', async () => {
   const claim = gate<readonly number[]>()
   const { executor, errors } = scene({

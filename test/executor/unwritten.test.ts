@@ -16,6 +16,7 @@ import { standingClock } from '../kalends/movable-timers.ts'
 import { collect, collectingLogger, ended, gate, scene, until } from '../kalends/scene.ts'
 import { eachDatabase } from '../support/databases.ts'
 import { claimed, executorOn, fakeTimers, NOTHING, settledDown, startLoops, WRITTEN } from './claimed.ts'
+import { refusal } from '../support/refusal.ts'
 
 /**
  * An executor with a queue of `jobs` jobs, whose outcomes are written by `settle`. Its handlers end at once, unless
@@ -368,9 +369,7 @@ eachDatabase((under) => {
     kalends.handle(odd, () => 'done')
     kalends.handle(quick, () => 'done')
     await database.query(
-      kind === 'sqlite'
-        ? "CREATE TRIGGER no_end BEFORE UPDATE ON job WHEN NEW.task = 'odd' AND NEW.finished IS NOT NULL BEGIN SELECT RAISE(ABORT, 'no end'); END"
-        : "CREATE TRIGGER no_end BEFORE UPDATE ON job FOR EACH ROW IF NEW.task = 'odd' AND NEW.finished IS NOT NULL THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'no end'; END IF",
+      refusal(kind, 'UPDATE', 'job', "NEW.task = 'odd' AND NEW.finished IS NOT NULL", { name: 'no_end' }),
     )
     await kalends.start({ concurrency: 1 })
     const bad = await web.jobs.submit(odd)
@@ -405,11 +404,7 @@ eachDatabase((under) => {
     kalends.handle(odd, ({ log }) => {
       for (const message of ['one', 'bad', 'three']) log.info(message)
     })
-    await database.query(
-      kind === 'sqlite'
-        ? "CREATE TRIGGER no_line BEFORE INSERT ON job_log WHEN NEW.message = 'bad' BEGIN SELECT RAISE(ABORT, 'no line'); END"
-        : "CREATE TRIGGER no_line BEFORE INSERT ON job_log FOR EACH ROW IF NEW.message = 'bad' THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'no line'; END IF",
-    )
+    await database.query(refusal(kind, 'INSERT', 'job_log', "NEW.message = 'bad'"))
     await kalends.start()
     const id = await kalends.jobs.submit(odd)
     expect(await ended(kalends, id)).toMatchObject({ state: 'success' })

@@ -3,6 +3,7 @@ import mysql from 'mysql2/promise'
 import { expect, it, onTestFinished } from 'vitest'
 import { task } from '../../src/index.ts'
 import { type DatabaseKind, eachDatabase } from '../support/databases.ts'
+import { refusal } from '../support/refusal.ts'
 import { openSqlite } from '../support/sqlite.ts'
 import { LEASE_MS, movableTimers, standingClock } from './movable-timers.ts'
 import { aborted, collect, collectingLogger, ended, scene, signal, until } from './scene.ts'
@@ -36,13 +37,8 @@ eachDatabase((under) => {
     for (const [table, condition] of [
       ['periodic_task', "NEW.id = 'bad' AND NEW.worker IS NOT NULL"],
       ['job', `NEW.id = '${badJob}' AND NEW.run_at IS NULL`],
-    ]) {
-      const head = `CREATE TRIGGER refuse_${table} BEFORE UPDATE ON ${table}`
-      await database.query(
-        under.kind === 'sqlite'
-          ? `${head} WHEN ${condition} BEGIN SELECT RAISE(ABORT, 'refused'); END`
-          : `${head} FOR EACH ROW BEGIN IF ${condition} THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'refused'; END IF; END`,
-      )
+    ] as const) {
+      await database.query(refusal(under.kind, 'UPDATE', table, condition, { name: `refuse_${table}` }))
     }
     await database.query("UPDATE job SET run_at = '2020-01-01 00:00:00.000' WHERE id = ?", [badJob])
     await kalends.start()
@@ -80,13 +76,9 @@ eachDatabase((under) => {
     for (const [when, condition] of [
       ['UPDATE', "OLD.id = 'bad' AND NEW.worker IS NULL"],
       ['INSERT', "NEW.id = 'worse'"],
-    ]) {
-      const head = `CREATE TRIGGER refuse_${String(when)} BEFORE ${String(when)} ON periodic_task`
-      await database.query(
-        under.kind === 'sqlite'
-          ? `${head} WHEN ${String(condition)} BEGIN SELECT RAISE(ABORT, 'refused'); END`
-          : `${head} FOR EACH ROW BEGIN IF ${String(condition)} THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'refused'; END IF; END`,
-      )
+    ] as const) {
+      const name = `refuse_${when}`
+      await database.query(refusal(under.kind, when, 'periodic_task', condition, { name }))
     }
     kalends.declare('first', [
       { task: quick, id: 'with worse', timer: 'yearly' },
@@ -125,12 +117,7 @@ eachDatabase((under) => {
          SELECT ?, task, id, uid, 0 FROM periodic_task`,
         [id],
       )
-    const head = 'CREATE TRIGGER refuse BEFORE UPDATE ON job'
-    await database.query(
-      under.kind === 'sqlite'
-        ? `${head} WHEN OLD.id = 'bad' BEGIN SELECT RAISE(ABORT, 'refused'); END`
-        : `${head} FOR EACH ROW BEGIN IF OLD.id = 'bad' THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'refused'; END IF; END`,
-    )
+    await database.query(refusal(under.kind, 'UPDATE', 'job', "OLD.id = 'bad'"))
     const states = async () =>
       (await database.query('SELECT state FROM job ORDER BY id')).map(({ state }) => state)
     expect(await kalends.jobs.cancelMany({ ids })).toMatchObject({

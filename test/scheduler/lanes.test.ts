@@ -50,7 +50,6 @@ function burst(due: number, { inParallel = true }: { inParallel?: boolean } = {}
     missedAfterMs: 61_000,
     batch: () => BATCH,
     submit,
-    onUnsubmittable: nothing,
     onError: nothing,
   })
   /** Completes the submissions in progress, oldest first, until the pass has ended. @returns the ids of each batch */

@@ -11,6 +11,7 @@ import { openStore } from '../support/open-store.ts'
 import { clock, insert, job, jobRow, newJob, onEachStore, policies, WORKER } from './conformance.ts'
 import { recording } from './recording.ts'
 import { write } from './writes.ts'
+import { refusal } from '../support/refusal.ts'
 
 const success: AttemptEnd = { kind: 'success', result: null }
 const failure: AttemptEnd = { kind: 'error', error: 'Error: boom\n    at work', permanent: false }
@@ -177,13 +178,7 @@ onEachStore((under) => {
         throw new StoreUnavailableError('Lock wait timeout exceeded', { isLockWait: true })
       })
       under.afterwards(() => store.close())
-      await under.query(
-        `CREATE TRIGGER refuse BEFORE UPDATE ON job FOR EACH ROW BEGIN
-           IF NEW.id = 'j15' AND NEW.error = 'odd' THEN
-             SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'refused';
-           END IF;
-         END`,
-      )
+      await under.query(refusal(under.kind, 'UPDATE', 'job', "NEW.id = 'j15' AND NEW.error = 'odd'"))
       under.afterwards(() => under.query('DROP TRIGGER IF EXISTS refuse'))
       // The trigger rejects the last job, so the batch is halved after it has waited for the lock.
       const { settled, refused } = await write(store).settle(
@@ -261,15 +256,10 @@ onEachStore((under) => {
     it.each([
       ['INSERT', 'attempt'],
       ['UPDATE', 'job'],
-    ])('the %s of the %s is rejected', async (when, table) => {
+    ] as const)('the %s of the %s is rejected', async (when, table) => {
       await running('j')
       await running('k')
-      const head = `CREATE TRIGGER refuse BEFORE ${when} ON ${table}`
-      await under.query(
-        under.kind === 'sqlite'
-          ? `${head} BEGIN SELECT RAISE(ABORT, 'refused'); END`
-          : `${head} FOR EACH ROW SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'refused'`,
-      )
+      await under.query(refusal(under.kind, when, table, '1 = 1'))
       under.afterwards(() => under.query('DROP TRIGGER IF EXISTS refuse'))
       const { settled, refused } = await settle(ended('j', failure), ended('k', failure))
       expect([settled, refused.map(({ item }) => item.fence.id)]).toEqual([[], ['j', 'k']])

@@ -10,7 +10,7 @@ import { DEFAULT_POLICY, type RunPolicy } from '../../src/model/task.ts'
 import { fromText, toText } from '../../src/model/instant.ts'
 import type { NewJob } from '../../src/store/job-store.ts'
 import type { StoreOptions } from '../../src/store/open.ts'
-import { openStore } from '../support/open-store.ts'
+import { type OpenStoreOptions, openStore } from '../support/open-store.ts'
 import type { SetChanges, SetVersion } from '../../src/store/declared-store.ts'
 import type { Mark } from '../../src/store/scheduling-store.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -30,7 +30,7 @@ export interface StoreUnderTest {
   /** A database without tables. */
   readonly bare: () => Promise<TestDatabase>
   /** The view from another process: a store with its own connections, closed after the test. */
-  readonly another: (options?: StoreOptions) => Promise<Store>
+  readonly another: (options?: OpenStoreOptions) => Promise<Store>
   /** Runs the work after the test; the last registered work runs first. */
   readonly afterwards: (work: () => Promise<unknown>) => void
 }

@@ -180,7 +180,6 @@ async function schedulerPass(
       for (const { item, error } of result.refused) refuse(item.id, error)
       return result
     },
-    onUnsubmittable: refuse,
     onError: () => undefined,
   })
   await scheduler.pass()

@@ -24,6 +24,7 @@ import {
   WORKER,
 } from './conformance.ts'
 import { write } from './writes.ts'
+import { refusal } from '../support/refusal.ts'
 
 const decide: Decide = (row, now, open) => plan(row, { now, open, missedAfterMs: LEASE_MS + 1000 })
 const success: AttemptEnd = { kind: 'success', result: null }
@@ -531,11 +532,8 @@ onEachStore((under) => {
     it('is planned again without waiting if its run cannot be written', async () => {
       await inserted()
       await come('s', 5)
-      await under.query(
-        under.kind === 'sqlite'
-          ? "CREATE TRIGGER refuse BEFORE INSERT ON job WHEN NEW.state = 'waiting' BEGIN SELECT RAISE(ABORT, 'not on my watch'); END"
-          : "CREATE TRIGGER refuse BEFORE INSERT ON job FOR EACH ROW IF NEW.state = 'waiting' THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'not on my watch'; END IF",
-      )
+      const message = 'not on my watch'
+      await under.query(refusal(under.kind, 'INSERT', 'job', "NEW.state = 'waiting'", { message }))
       under.afterwards(() => under.query('DROP TRIGGER refuse'))
       expect((await pass()).refused).toHaveLength(1)
       expect(await jobs()).toEqual(['skipped unsubmittable 1'])

@@ -5,6 +5,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { fenceOf } from '../../src/model/job.ts'
 import { DEFAULT_POLICY } from '../../src/model/task.ts'
+import type { OnSetAside } from '../../src/store/refusal.ts'
 import type { Store } from '../../src/store/store.ts'
 import {
   clock,
@@ -19,6 +20,7 @@ import {
   type StoreUnderTest,
   submitDue,
 } from './conformance.ts'
+import { refusal } from '../support/refusal.ts'
 
 // No back-off ends during a test.
 beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }))
@@ -34,10 +36,14 @@ interface Rejected {
   readonly before?: (under: StoreUnderTest) => Promise<unknown>
   /** @returns what the operation itself reports about the rejected row */
   readonly run: (under: StoreUnderTest) => Promise<unknown>
+  /** Tries the rejected row again; default: `run`. */
+  readonly again?: (under: StoreUnderTest) => Promise<unknown>
   /** Selects, as `id`, the rows that the operation has written. */
   readonly written: string
   /** Whether the operation reports the row itself, so it is not set aside. */
   readonly isReported?: boolean
+  /** Whether the row is reported when it is set aside; otherwise, the caller does so. */
+  readonly isLogged?: boolean
 }
 
 /**
@@ -94,6 +100,13 @@ const frozenJob: Rejected = {
   run: sweep,
   written: 'SELECT id FROM job WHERE frozen_until IS NULL',
 }
+const finishedAt = (under: StoreUnderTest, id: string, second: number) =>
+  job(under, id, {
+    periodic_task_id: 's',
+    slot: `2020-01-01 00:00:0${String(second)}.000`,
+    state: 'success',
+    finished: FUTURE,
+  })
 const thaw = ({ store }: StoreUnderTest) => store.freezes.thaw()
 /** A job that ends, and a job of the same schedule that waits for it and cannot be written. */
 const nextInTurn = (ending: Record<string, string | number>, run: Rejected['run']): Rejected => ({
@@ -174,11 +187,7 @@ const OPERATIONS: Operations = {
         when: 'UPDATE',
         table: 'periodic_task',
         row: due,
-        run: async ({ store }) => {
-          const { refused, onRefused } = collected()
-          await store.scheduling.markDue('w/1', 10, MINUTE, [], onRefused)
-          return refused
-        },
+        run: ({ store }) => store.scheduling.markDue('w/1', 10, MINUTE),
         written: "SELECT id FROM periodic_task WHERE worker = 'w/1'",
       },
     },
@@ -269,11 +278,7 @@ const OPERATIONS: Operations = {
         when: 'UPDATE',
         table: 'job',
         row: (under, id) => job(under, id, { run_at: PAST }),
-        run: async ({ store }) => {
-          const { refused, onRefused } = collected()
-          await store.executing.promoteDue(10, onRefused)
-          return refused
-        },
+        run: ({ store }) => store.executing.promoteDue(10),
         written: 'SELECT id FROM job WHERE run_at IS NULL',
       },
     },
@@ -282,11 +287,7 @@ const OPERATIONS: Operations = {
         when: 'UPDATE',
         table: 'job',
         row: (under, id) => job(under, id),
-        run: async ({ store }) => {
-          const { refused, onRefused } = collected()
-          await store.executing.claim('w/1', policies('task'), 10, '', { onRefused })
-          return refused
-        },
+        run: ({ store }) => store.executing.claim('w/1', policies('task'), 10, ''),
         written: "SELECT id FROM job WHERE state = 'running'",
       },
       'holds frozen jobs': {
@@ -309,6 +310,7 @@ const OPERATIONS: Operations = {
           await store.executing.handOver('w/1', queue, 10, '', async () => undefined, onRefused)
           return refused
         },
+        isLogged: false,
         written: "SELECT id FROM job WHERE state = 'external'",
       },
     },
@@ -364,10 +366,7 @@ const OPERATIONS: Operations = {
         when: 'UPDATE',
         table: 'job',
         row: (under, id) => job(under, id, running),
-        run: async ({ store }) => {
-          const { refused } = await store.executing.settle(EACH.map(attemptOf), true)
-          return refused.map(({ item }) => item.fence.id)
-        },
+        run: ({ store }) => store.executing.settle(EACH.map(attemptOf), true),
         written: "SELECT id FROM job WHERE state = 'success'",
       },
       'the next job cannot be written': nextInTurn(running, async (under) => {
@@ -472,23 +471,12 @@ const OPERATIONS: Operations = {
       'removes jobs by number': {
         when: 'DELETE',
         table: 'job',
-        before: (under) => planned(under, 's', null),
-        row: (under, id) =>
-          job(under, id, {
-            periodic_task_id: 's',
-            slot: `2020-01-01 00:00:0${String(EACH.indexOf(id))}.000`,
-            state: 'success',
-            finished: FUTURE,
-          }),
-        run: async (under) => {
-          await job(under, 'newest', {
-            periodic_task_id: 's',
-            slot: '2020-01-01 00:00:09.000',
-            state: 'success',
-            finished: FUTURE,
-          })
-          await under.store.retention.prune({ ageMs: 1000, perSchedule: 1 }, 500)
+        before: async (under) => {
+          await planned(under, 's', null)
+          await finishedAt(under, 'newest', 9)
         },
+        row: (under, id) => finishedAt(under, id, EACH.indexOf(id)),
+        run: ({ store }) => store.retention.prune({ ageMs: 1000, perSchedule: 1 }, 500),
         written:
           "SELECT id FROM (SELECT 'bad' AS id UNION SELECT 'good' UNION SELECT 'other') AS each_one WHERE id NOT IN (SELECT id FROM job)",
       },
@@ -517,11 +505,13 @@ const OPERATIONS: Operations = {
         ...frozenSchedule,
         before: (under) => insert(under, 'schedule_freeze', { id: 'f', until: FUTURE, created: PAST }),
         run: async ({ store }) => expect(await store.freezes.end('f')).not.toBeNull(),
+        again: thaw,
       },
       'releases jobs': {
         ...frozenJob,
         before: (under) => insert(under, 'schedule_freeze', { id: 'f', until: FUTURE, created: PAST }),
         run: async ({ store }) => expect(await store.freezes.end('f')).not.toBeNull(),
+        again: thaw,
       },
     },
     inForce: 'reads',
@@ -563,26 +553,46 @@ const CASES = Object.entries(OPERATIONS).flatMap(([part, operations]) =>
 
 onEachStore((file) => {
   describe('an operation writes the other rows if the database rejects one', () => {
-    it.each(CASES)('%s', async (_, { when, table, which, row, before, run, written, isReported = false }) => {
-      // Another store, because each store remembers the rows that it has set aside.
-      const under = { ...file, store: await file.another() }
-      await before?.(under)
-      for (const id of EACH) await row(under, id)
-      const condition = which ?? `OLD.id = 'bad'`
-      const head = `CREATE TRIGGER refuse BEFORE ${when} ON ${table}`
-      await under.query(
-        under.kind === 'sqlite'
-          ? `${head} WHEN ${condition} BEGIN SELECT RAISE(ABORT, 'refused'); END`
-          : `${head} FOR EACH ROW BEGIN IF ${condition} THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'refused'; END IF; END`,
-      )
-      under.afterwards(() => under.query('DROP TRIGGER IF EXISTS refuse'))
-      const told = await run(under)
-      const ids = async () => (await under.query(written)).map(({ id }) => String(id)).toSorted()
-      expect(await ids()).toEqual(['good', 'other'])
-      const aside = under.store.setAside()
-      if (isReported) {
-        if (Array.isArray(told)) expect(told).toEqual(['bad'])
-      } else expect(aside).toMatchObject([{ id: 'bad', problem: expect.stringContaining('refused') }])
-    })
+    it.each(CASES)(
+      '%s',
+      async (_, {
+        when,
+        table,
+        which,
+        row,
+        before,
+        run,
+        again = run,
+        written,
+        isReported = false,
+        isLogged = true,
+      }) => {
+        // Another store, because each store remembers the rows that it has set aside.
+        const onSetAside = vi.fn<OnSetAside>()
+        const under = { ...file, store: await file.another({ onSetAside }) }
+        await before?.(under)
+        for (const id of EACH) await row(under, id)
+        const condition = which ?? `OLD.id = 'bad'`
+        await under.query(refusal(under.kind, when, table, condition))
+        under.afterwards(() => under.query('DROP TRIGGER IF EXISTS refuse'))
+        const told = await run(under)
+        const ids = async () => (await under.query(written)).map(({ id }) => String(id)).toSorted()
+        expect(await ids()).toEqual(['good', 'other'])
+        const aside = under.store.setAside()
+        if (isReported) {
+          if (Array.isArray(told)) expect(told).toEqual(['bad'])
+          return
+        }
+        const isAside = [{ id: 'bad', problem: expect.stringContaining('refused') }]
+        expect(aside).toMatchObject(isAside)
+        // The row is rejected again after its back-off.
+        vi.advanceTimersByTime(6 * MINUTE)
+        await again(under)
+        expect(under.store.setAside()).toMatchObject(isAside)
+        expect(onSetAside.mock.calls).toEqual(
+          isLogged ? [[expect.stringContaining("'bad'"), expect.objectContaining({ id: 'bad' })]] : [],
+        )
+      },
+    )
   })
 })

@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { fenceOf } from '../../src/model/job.ts'
 import { clock, insertAll, instant, job, onEachStore, planned, policies, submitDue } from './conformance.ts'
+import { refusal } from '../support/refusal.ts'
 import { recording } from './recording.ts'
 
 // No back-off ends during a test.
@@ -21,12 +22,7 @@ onEachStore((under) => {
     table: string,
     condition: string,
   ): Promise<void> {
-    const head = `CREATE TRIGGER refuse BEFORE ${when} ON ${table}`
-    await under.query(
-      under.kind === 'sqlite'
-        ? `${head} WHEN ${condition} BEGIN SELECT RAISE(ABORT, 'refused'); END`
-        : `${head} FOR EACH ROW BEGIN IF ${condition} THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'refused'; END IF; END`,
-    )
+    await under.query(refusal(under.kind, when, table, condition))
     under.afterwards(() => under.query('DROP TRIGGER IF EXISTS refuse'))
   }
 
@@ -150,37 +146,45 @@ onEachStore((under) => {
     expect(await store.executing.claim('w/1', policies(...tasks), 8, '')).toHaveLength(7)
   })
 
-  it('a job that is left out does not delay the groups that follow its own', async () => {
+  it.each([
+    ['the only one of its group', 300, 1, 'z'],
+    ['in another group', 300, 2, 'z'],
+    ['in one of these groups', 300, 2, 'g150'],
+    ['in a group with many tasks', 2, 100, 'g000'],
+  ])('jobs that are left out do not delay a job %s', async (_, groups, tasks, ofGood) => {
     const { store } = await recorded()
-    const groups = Array.from({ length: 300 }, (_, index) => `g${String(index).padStart(3, '0')}`)
-    await Promise.all(groups.map((group) => job(under, `bad ${group}`, { group_: group })))
-    await job(under, 'good', { group_: 'z' })
-    const claim = () => store.executing.claim('w/1', policies('task'), 200, '')
-    const jobs = await claim()
-    expect(jobs).toHaveLength(200)
-    for (const one of [...jobs, ...(await claim())]) if (one.id !== 'good') store.executing.leaveOut(one)
-    expect(store.setAside()).toHaveLength(300)
+    const text = (index: number) => String(index).padStart(3, '0')
+    const names = [...Array.from({ length: tasks }, (__, index) => `t${text(index)}`), 'last']
+    const claim = (limit: number) => store.executing.claim('w/1', policies(...names), limit, '')
+    for (let group = 0; group < groups; group += 1)
+      await insertAll(
+        under,
+        'job',
+        names.slice(0, -1).map((task) => ({ id: `bad ${group} ${task}`, task, group_: `g${text(group)}` })),
+      )
+    for (let jobs = await claim(200); jobs.length > 0; jobs = await claim(200))
+      for (const one of jobs) store.executing.leaveOut(one)
+    expect(store.setAside()).toHaveLength(groups * tasks)
     await under.query("UPDATE job SET state = 'waiting', worker = NULL, started = NULL")
-    const claimed = await store.executing.claim('w/1', policies('task'), 1, '')
-    expect(claimed.map(({ id }) => id)).toEqual(['good'])
+    await job(under, 'good', { task: 'last', group_: ofGood })
+    expect((await claim(1)).map(({ id }) => id)).toEqual(['good'])
   })
 
   it('a job that cannot be made claimable does not affect other jobs', async () => {
     const { store, count, clear } = await recorded()
     for (const id of ['bad', ...names]) await job(under, id, { run_at: '2020-01-01 00:00:00.000' })
     await refuse('UPDATE', 'job', "NEW.id = 'bad'")
-    const { refused, onRefused } = collecting()
-    expect(await store.executing.promoteDue(ROWS, onRefused)).toBe(ROWS - 1)
-    expect(refused).toEqual(['bad'])
+    expect(await store.executing.promoteDue(ROWS)).toBe(ROWS - 1)
+    expect(store.setAside()).toMatchObject([{ id: 'bad' }])
     expect(count('UPDATE `job`')).toBeLessThanOrEqual(A_FEW)
     const waiting = await under.query('SELECT id, run_at FROM job WHERE run_at IS NOT NULL')
     expect(waiting.map(({ id, run_at }) => [id, instant(run_at)?.getTime()])).toEqual([
       ['bad', Date.UTC(2020)],
     ])
     clear()
-    expect(await store.executing.promoteDue(ROWS, onRefused)).toBe(0)
+    expect(await store.executing.promoteDue(ROWS)).toBe(0)
     expect(count('UPDATE `job`')).toBe(0)
-    expect(refused).toEqual(['bad'])
+    expect(store.setAside()).toMatchObject([{ id: 'bad' }])
   })
 
   it('if the database rejects every log line, a pass takes only a few statements, and the lines behind them are written after a few passes', async () => {
@@ -337,7 +341,7 @@ onEachStore((under) => {
       expect(refused).toEqual([])
     }
     await refuse('UPDATE', 'job', '1 = 1')
-    await few('UPDATE `job`', () => store.executing.promoteDue(ROWS, onRefused))
+    await few('UPDATE `job`', () => store.executing.promoteDue(ROWS))
     await few('UPDATE `job`', () => store.executing.claim('w/1', policies('task'), ROWS, '', { onRefused }))
     await under.query('DROP TRIGGER refuse')
     await refuse('UPDATE', 'periodic_task', '1 = 1')

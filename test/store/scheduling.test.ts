@@ -26,6 +26,7 @@ import {
 } from './conformance.ts'
 import { recording, START } from './recording.ts'
 import { write } from './writes.ts'
+import { refusal } from '../support/refusal.ts'
 
 const never: Decide = () => {
   throw new Error('planning was not expected')
@@ -709,11 +710,8 @@ onEachStore((under) => {
       const slot = await ago(1000)
       for (const id of ['a', 'b', 'c']) await planned(under, id, slot)
       // The application has added its own rules to the table.
-      await under.query(
-        under.kind === 'sqlite'
-          ? "CREATE TRIGGER refuse BEFORE INSERT ON job WHEN NEW.periodic_task_id = 'b' AND NEW.state = 'waiting' BEGIN SELECT RAISE(ABORT, 'not on my watch'); END"
-          : "CREATE TRIGGER refuse BEFORE INSERT ON job FOR EACH ROW IF NEW.periodic_task_id = 'b' AND NEW.state = 'waiting' THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'not on my watch'; END IF",
-      )
+      const rule = "NEW.periodic_task_id = 'b' AND NEW.state = 'waiting'"
+      await under.query(refusal(under.kind, 'INSERT', 'job', rule, { message: 'not on my watch' }))
       under.afterwards(() => under.query('DROP TRIGGER refuse'))
       const result = await submit(await mark())
       expect(result.refused).toMatchObject([{ item: { id: 'b' } }])
@@ -732,11 +730,7 @@ onEachStore((under) => {
     it('a row that cannot be written keeps its mark as a back-off', async () => {
       const slot = await ago(1000)
       for (const id of ['a', 'b', 'c']) await planned(under, id, slot)
-      await under.query(
-        under.kind === 'sqlite'
-          ? "CREATE TRIGGER refuse BEFORE INSERT ON job WHEN NEW.periodic_task_id = 'b' BEGIN SELECT RAISE(ABORT, 'not on my watch'); END"
-          : "CREATE TRIGGER refuse BEFORE INSERT ON job FOR EACH ROW IF NEW.periodic_task_id = 'b' THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'not on my watch'; END IF",
-      )
+      await under.query(refusal(under.kind, 'INSERT', 'job', "NEW.periodic_task_id = 'b'"))
       under.afterwards(() => under.query('DROP TRIGGER refuse'))
       const result = await submit(await mark())
       expect(result.refused).toMatchObject([{ item: { id: 'b' } }])

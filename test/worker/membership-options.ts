@@ -29,7 +29,6 @@ export const LONELY: Omit<MembershipOptions, 'monotonicNow' | 'leaseMs'> = {
   onLost: nothing,
   onCutOff: nothing,
   onSettled: nothing,
-  onRejected: nothing,
   onRegistered: nothing,
   onDead: nothing,
   onRepaired: nothing,

@@ -18,7 +18,7 @@ const DEAD_AFTER_MS = 3 * BEAT_MS * 0.99
 /** The queries of each beat. */
 const BEAT: ReadonlySet<string> = new Set(['heartbeat', 'list'])
 
-interface Scene extends Partial<Pick<MembershipOptions, 'executing' | 'onRejected' | 'onError' | 'onDead'>> {
+interface Scene extends Partial<Pick<MembershipOptions, 'executing' | 'onError' | 'onDead'>> {
   /** The duration of a full sweep. */
   readonly sweepMs?: number
   /** Whether sweeps find orphans. */
@@ -161,11 +161,11 @@ it('an orphan whose outcome the database rejects does not block other orphans', 
         const isBad = ({ fence }: UnsettledAttempt) => fence.id.startsWith('bad')
         const good = attempts.filter((one) => !isBad(one))
         taken.push(...good.map(({ fence }) => fence.id))
+        rejected.push(...attempts.filter(isBad).map(({ fence }) => fence.id))
         const refused = attempts.filter(isBad).map((item) => ({ item, error: new Error('CHECK') }))
         return Promise.resolve({ settled: good.map(settledAs), lost: [], locked: [], refused })
       },
     },
-    onRejected: ({ fence }) => void rejected.push(fence.id),
     onError: (error) => void errors.push(String(error)),
   })
   const takeOver = async () => {

@@ -242,3 +242,5 @@ export async function updateFromBatch<Of extends Columns>(
   const ids = rows.map((row) => row['id'] ?? null)
   if (where !== undefined) expectAll(table, matched, ids)
 }
+
+export const idsOf = (rows: readonly { readonly id: string }[]) => rows.map(({ id }) => id)

@@ -80,11 +80,12 @@ async function claimTurns(
   const { dialect, tables } = context
   if (names.length === 0 || limit <= 0) return []
   let lastGroup = afterGroup
+  /** Whether all jobs of the first turns were left out, so that the search goes through the groups one after another. */
+  let isWhole = false
   const seen = new Set<string>()
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
     const except = isolation.leftOut()
-    // Allow one more turn for each group with left-out jobs, because the group may have no other jobs.
-    const most = Math.min(limit + new Set(except.map(({ group_: group }) => group)).size, MAX_TURNS)
+    const most = isWhole ? MAX_TURNS : Math.min(limit + new Set(except.map(queueOf)).size, MAX_TURNS)
     const same = after(
       (cursor?.turns ?? []).filter((turn) => names.includes(turn.claim_task)),
       lastGroup,
@@ -93,7 +94,7 @@ async function claimTurns(
     const { turns, freezes, hasMore } =
       same.length > 0
         ? { turns: same, freezes: [], hasMore: false }
-        : await findTurns(context, { names, limit: most, afterGroup: lastGroup, lastTasks })
+        : await findTurns(context, { names, limit: most, isWhole, afterGroup: lastGroup, lastTasks })
     const isNew = turns.some((turn) => !seen.has(named(turn)))
     for (const turn of turns) seen.add(named(turn))
     if (turns.length === 0) return []
@@ -142,13 +143,20 @@ async function claimTurns(
     if (claimed.length > 0) return claimed
     // There may be other jobs after held jobs, and after turns whose jobs are all left out.
     if (isHeld) await hold(context, isolation, { turns, freezes, onRefused })
-    else if (except.length > 0 && hasMore && isNew) lastGroup = turns.at(-1)?.in_group ?? lastGroup
-    else return []
+    else if (except.length === 0 || !hasMore || !isNew) return []
+    else if (isWhole) lastGroup = turns.at(-1)?.in_group ?? lastGroup
+    else {
+      isWhole = true
+      seen.clear()
+    }
   }
   return []
 }
 
 type LeftOutRows = ReturnType<Isolation['leftOut']>
+
+/** The left-out jobs of a queue may be its only jobs, so it may take a turn in vain. */
+const queueOf = ({ group_: group, task }: LeftOutRows[number]) => JSON.stringify([group, task])
 
 /**
  * Locks the next claimable jobs of each turn, up to the number of its places. They are found through the claim

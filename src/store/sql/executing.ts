@@ -31,7 +31,7 @@ export function executingStore(context: TablesContext): ExecutingStore {
   let lastLine = 0
 
   return {
-    promoteDue: (...of) => promoteDue(context, of),
+    promoteDue: (limit) => promoteDue(context, limit),
 
     claim: (...of) => claim(context, of),
 

@@ -8,7 +8,7 @@
  * Rows that could not be written are remembered and left out until their back-off ends.
  */
 import { isA, messageOf, StoreUnavailableError } from '../../errors.ts'
-import { AllRefusedError, type Refusal } from '../refusal.ts'
+import { AllRefusedError, type OnRefused, type Refusal } from '../refusal.ts'
 import { LeftOut, type LeftOutRow, REFUSED, type Row, UNUSABLE, WAITED } from './left-out.ts'
 
 /** How many rows of a call may wait, one at a time, after the whole batch has waited. */
@@ -73,7 +73,7 @@ export interface Finding<Item, Result> {
   readonly together: (report: (found: readonly Item[]) => void) => Promise<Result[]>
   /** Writes the rows that have not changed since they were found. */
   readonly some: (items: readonly Item[]) => Promise<Result[]>
-  readonly onRefused: ((id: string, error: unknown) => void) | undefined
+  readonly onRefused?: OnRefused | undefined
 }
 
 /** Each operation has its own instance; see isolations.ts. */

@@ -16,7 +16,7 @@ interface Operation extends Partial<Pick<IsolationOptions, 'few' | 'longestWaite
   readonly what: (id: string) => string
   /** What happens to the row; default: it is tried again within five minutes. */
   readonly next?: string
-  /** Whether the caller reports each refusal. */
+  /** Whether the caller reports each refusal, because the row may be rejected by a callback of the application. */
   readonly isReported?: boolean
 }
 
@@ -29,14 +29,13 @@ const ALL = { few: Infinity }
 const AT_NEXT_PRUNING = 'it tries again when it prunes the next time'
 
 const OPERATIONS = {
-  mark: { of: 'schedule', what: (id) => `mark the schedule '${id}'`, isReported: true },
-  promote: { of: 'job', what: (id) => `make the job '${id}' claimable`, isReported: true },
-  claim: { of: 'job', what: (id) => `start the job '${id}'`, isReported: true },
+  mark: { of: 'schedule', what: (id) => `mark the schedule '${id}'` },
+  promote: { of: 'job', what: (id) => `make the job '${id}' claimable` },
+  claim: { of: 'job', what: (id) => `start the job '${id}'` },
   handOver: { of: 'job', what: (id) => `hand over the job '${id}'`, isReported: true },
   takeOver: {
     of: 'job',
     what: (id) => `take over the job '${id}'`,
-    isReported: true,
     longestWaitedMs: LONGEST_SETTLE_BACK_OFF_MS,
   },
   endMark: { of: 'schedule', what: (id) => `end the mark of the schedule '${id}'`, ...ALL },
@@ -123,7 +122,7 @@ export class Isolations {
       const next = operation.next ?? 'it tries again within five minutes'
       this.#onSetAside(
         `Kalends ${problemOf(name, id, first.error)}${others}; ${next}. Repair what rejects the write`,
-        { id, err: first.error },
+        { kind: operation.of, id, error: first.error },
       )
     }
     return new Isolation({

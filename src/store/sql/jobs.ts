@@ -17,7 +17,8 @@ import {
   type TablesContext,
   type WriteContext,
 } from './context.ts'
-import { byUid, evenIfNextIsRejected, type SettlingRow, settlingColumns, writeOutcomes } from './outcomes.ts'
+import { type SettlingRow, settlingColumns } from './job-outcomes.ts'
+import { byUid, evenIfNextIsRejected, writeOutcomes } from './outcomes.ts'
 import { attemptRecorder, type RecordAttempts, settledAttempt } from './settle.ts'
 import { findOpenJob, findOwn, findOwnId, shownJob } from './own-ids.ts'
 import {
@@ -42,10 +43,10 @@ export function jobStore(context: TablesContext, owner: Owner = ANY_OWNER): JobS
   /** @throws ConflictError when the database rejects the change */
   const changed = async <Result>(
     [name]: readonly [name: string, ...unknown[]],
-    change: (promoted?: ReadonlyMap<string, string>) => Promise<Result>,
+    change: () => Promise<Result>,
   ): Promise<Result> => {
     try {
-      return await evenIfNextIsRejected(context.dialect, change)
+      return await change()
     } catch (error) {
       if (!context.dialect.isRejection(error)) throw error
       throw new ConflictError(`The database rejects this change of the job '${name}' or of its schedule`, {
@@ -66,12 +67,17 @@ export function jobStore(context: TablesContext, owner: Owner = ANY_OWNER): JobS
       return id === null ? null : readJob(context, owner, id)
     },
 
-    cancel: (...of) => changed(of, (promoted) => cancelJob(context, owner, of, promoted)),
+    cancel: (...of) =>
+      changed(of, () =>
+        evenIfNextIsRejected(context.dialect, (promoted) => cancelJob(context, owner, of, promoted)),
+      ),
 
     finish: (...of) =>
-      changed(of, (promoted) =>
-        attemptRecorder()((record) =>
-          context.transactionOnKeys((tx) => finishLocked(tx, owner, of, record, promoted)),
+      changed(of, () =>
+        evenIfNextIsRejected(context.dialect, (promoted) =>
+          attemptRecorder()((record) =>
+            context.transactionOnKeys((tx) => finishLocked(tx, owner, of, record, promoted)),
+          ),
         ),
       ),
 

@@ -1,4 +1,4 @@
-/** Whose turn it is to be claimed: groups take turns, and so do the tasks of a group whose first jobs have equal priority. */
+/** Whose turn is next: groups take turns, and so do the tasks of a group whose first jobs have equal priority. */
 import type { Turn } from '../database.ts'
 import { type ClaimOptions, isTask } from '../executing-store.ts'
 import { groupBy } from '../group-by.ts'
@@ -19,19 +19,21 @@ interface NextTurns {
   /** Names of tasks or of queues, as in `claim_task`. */
   readonly names: readonly string[]
   readonly limit: number
+  /** Whether to find all turns of a group before those of the next one. */
+  readonly isWhole?: boolean
   /** The group that had the last turn. */
   readonly afterGroup: string
   readonly lastTasks: ClaimOptions['lastTasks']
 }
 
 /**
- * The active freezes, and the next turns: one of each group, then a second one of each group, and so on, beginning with
- * the group after the one that had the last turn. The scan stops when it has found enough, so it never reads long
- * queues, or many queues, to the end.
+ * The active freezes, and the next turns, beginning with the group after the one that had the last turn: unless
+ * `isWhole`, one of each group, then a second one of each group, and so on. The scan stops when it has found enough, so
+ * it never reads long queues, or many queues, to the end.
  */
 export async function findTurns(
   { rows, tables, dialect }: Context,
-  { names, limit, afterGroup, lastTasks = new Map() }: NextTurns,
+  { names, limit, isWhole = false, afterGroup, lastTasks = new Map() }: NextTurns,
 ): Promise<{ readonly turns: Turn[]; readonly freezes: FreezeRow[]; readonly hasMore: boolean }> {
   const tasks = names.length
   // At least one group is read completely: within a group the rank decides, but the scan is in the order of task names.
@@ -63,11 +65,12 @@ export async function findTurns(
     [...behind.turns, ...front.turns.filter((turn) => !known.has(named(turn)))],
     (turn) => turn.in_group,
   )
-  const inOrder = alternating([...groups].map(([group, of]) => rankedTasks(of, lastTasks.get(group) ?? '')))
+  const lists = [...groups].map(([group, of]) => rankedTasks(of, lastTasks.get(group) ?? ''))
+  const next = (isWhole ? wholeWithin(lists, limit) : alternating(lists)).slice(0, limit)
   return {
-    turns: inOrder.slice(0, limit),
+    turns: next,
     freezes: found.filter((row) => row.part === 'freeze'),
-    hasMore: inOrder.length > limit || behind.isCut || front.isCut,
+    hasMore: lists.flat().length > next.length || behind.isCut || front.isCut,
   }
 }
 
@@ -98,6 +101,17 @@ function alternating<Of>(lists: readonly (readonly Of[])[]): Of[] {
   return Array.from({ length: longest }, (_, index) =>
     lists.flatMap((list) => list.slice(index, index + 1)),
   ).flat()
+}
+
+/** The first list, and those after it that fit into the limit with all lists before them. */
+function wholeWithin<Of>(lists: readonly (readonly Of[])[], limit: number): Of[] {
+  let length = 0
+  return lists
+    .filter((list, index) => {
+      length += list.length
+      return index === 0 || length <= limit
+    })
+    .flat()
 }
 
 export const named = ({ in_group, claim_task }: Turn) => JSON.stringify([in_group, claim_task])

@@ -14,7 +14,8 @@ import { lockRows, updateLocked, updateRows } from './by-key.ts'
 import { and, both, type Condition, OPEN } from './conditions.ts'
 import type { AnyContext, Context, WriteContext } from './context.ts'
 import { plannableColumns, type PlannableRow } from './rows.ts'
-import { byUid, type SettlingRow, settlingColumns, writeOutcomes } from './outcomes.ts'
+import { type SettlingRow, settlingColumns } from './job-outcomes.ts'
+import { byUid, writeOutcomes } from './outcomes.ts'
 import type { Tables } from './tables.ts'
 
 /** A statement has a limited number of parameters. */

@@ -1,19 +1,14 @@
 /** Makes due waiting jobs claimable. Locks only these jobs, through the index on `due_at` or by key. */
-import type { ExecutingStore } from '../executing-store.ts'
 import { integerLiteral } from '../literals.ts'
 import { lockIds, updateRows } from './by-key.ts'
 import { and, exceptFor } from './conditions.ts'
 import type { Context, TablesContext } from './context.ts'
 
-export async function promoteDue(
-  context: TablesContext,
-  [limit, onRefused]: Parameters<ExecutingStore['promoteDue']>,
-): Promise<number> {
+export async function promoteDue(context: TablesContext, limit: number): Promise<number> {
   const { dialect, tables } = context
   const isolation = context.isolations.of('promote')
   const except = exceptFor(isolation.leftOut(), dialect.jobId)
   const promoted = await isolation.find<{ id: string }, number>({
-    onRefused,
     together: (report) =>
       context.transaction(async (tx) => {
         const due = await tx.rows<{ id: string }>(

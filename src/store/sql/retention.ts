@@ -2,7 +2,7 @@ import { FINAL_STATES, type JobState } from '../../model/states.ts'
 import { toText } from '../../model/instant.ts'
 import { integerLiteral, placeholders } from '../literals.ts'
 import type { RetentionStore } from '../store.ts'
-import { eachFound, lockIds } from './by-key.ts'
+import { eachFound, idsOf, lockIds } from './by-key.ts'
 import { type Condition, exceptFor, FINAL } from './conditions.ts'
 import { readClock, type TablesContext } from './context.ts'
 
@@ -181,5 +181,3 @@ async function remove(context: TablesContext, rows: readonly { readonly id: stri
     return await tx.run(`DELETE FROM ${job} WHERE id IN (${placeholders(final, jobId)})`, final)
   })
 }
-
-const idsOf = (rows: readonly { readonly id: string }[]) => rows.map(({ id }) => id)

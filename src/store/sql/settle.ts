@@ -19,14 +19,8 @@ import { placeholders } from '../literals.ts'
 import { lockIds, lockRows } from './by-key.ts'
 import type { Context, TablesContext } from './context.ts'
 import type { Isolation } from './isolate.ts'
-import {
-  byUid,
-  nextInTurn,
-  type Settling,
-  settlingColumns,
-  type SettlingRow,
-  writeOutcomes,
-} from './outcomes.ts'
+import { nextInTurn, type Settling, settlingColumns, type SettlingRow } from './job-outcomes.ts'
+import { byUid, writeOutcomes } from './outcomes.ts'
 import { type PlannableRow, plannableColumns } from './rows.ts'
 import { confirmReads } from './workers.ts'
 
