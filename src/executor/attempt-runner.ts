@@ -24,6 +24,8 @@ import type { AttemptOptions } from './options.ts'
 export const ABANDON_MS = 5000
 /** Once a job has been released this many times in a row, an attempt counts even if its worker was cut off. */
 const MAX_RELEASES = 10
+/** How often a job whose args do not match the schema of its task is left to other workers, before it fails. */
+const MAX_PASSED_ON = 3
 
 type AbortReason = CancelledError | LeaseLostError | StoppedError | AttemptTimeoutError
 
@@ -49,6 +51,7 @@ export class AttemptRunner {
   #timer: NodeJS.Timeout | undefined
   #isOver = false
   #isHeldBack = false
+  #mismatch: InvalidInputError | null = null
   #snoozedMs: number | null = null
 
   constructor(job: ClaimedJob, handled: HandledTask, options: AttemptRunnerOptions) {
@@ -57,6 +60,14 @@ export class AttemptRunner {
     this.#options = options
     this.log = new AttemptLog(job, options.journal, options.redaction, options.now)
     this.#values = new AttemptValues(job, this.log, options)
+  }
+
+  /**
+   * Why the job is left to other workers, or null if it is not: its args do not match the schema here, but may match an
+   * older or newer one, as during a deployment.
+   */
+  mismatch(): InvalidInputError | null {
+    return this.#mismatch
   }
 
   /** Only the first reason counts. */
@@ -101,7 +112,7 @@ export class AttemptRunner {
   /** Resolves when the handler has finished. The handler starts after the caller has registered the attempt. */
   async run(): Promise<AttemptEnd> {
     const { job } = this
-    const { middleware } = this.#options
+    const { middleware, othersHandle } = this.#options
     const { task } = this.#handled
     const { timeout } = job.policy
     this.#setTimer(timeout, () =>
@@ -111,8 +122,13 @@ export class AttemptRunner {
     try {
       args = await (task.schema === null ? JSON.parse(job.argsText) : readArgs(task, job.argsText))
     } catch (error) {
+      const isMismatch = isA(error, InvalidInputError)
+      if (isMismatch && job.releases < MAX_PASSED_ON && othersHandle(job.task)) {
+        this.#mismatch = error
+        return { kind: 'released' }
+      }
       // Args that do not match the schema now will not match on the next attempt either.
-      return { kind: 'error', error: this.#values.errorText(error), permanent: isA(error, InvalidInputError) }
+      return { kind: 'error', error: this.#values.errorText(error), permanent: isMismatch }
     }
     if (!this.#mayStart()) return { kind: 'released' }
     try {

@@ -9,6 +9,8 @@ export interface AttemptOptions {
   /** See `spreadFactor`. */
   readonly delayFactor: () => number
   readonly redaction: Redaction
+  /** Whether another live worker runs jobs of the task. */
+  readonly othersHandle: (task: string) => boolean
   /** The id of this worker; null while it must not take on jobs. */
   readonly worker: () => string | null
   /** Maximum size of a result, of progress and of an error text, in bytes. */

@@ -141,9 +141,14 @@ export class RunningAttempts {
   }
 
   async #finish(attempt: AttemptRunner, own: AttemptEnd | null): Promise<void> {
-    const { journal, settler, onEnded } = this.#options
+    const { journal, settler, store, onEnded, onUnstartable } = this.#options
     const { job } = attempt
     const end = attempt.end(own)
+    const mismatch = attempt.mismatch()
+    if (mismatch !== null) {
+      store.leaveOut(job)
+      onUnstartable(job.id, mismatch)
+    }
     const isRetryable = end?.kind === 'timeout' || (end?.kind === 'error' && !end.permanent)
     // Separates the log lines of this attempt from those of the next one.
     const { retries } = job.policy

@@ -20,8 +20,20 @@ import {
   withNextRun,
 } from './planning.ts'
 import { endOfFreeze, partsOf, planThawed, wereFrozen } from './thaw.ts'
+import { JUDGE } from './version.ts'
 
-/** @returns the changes to write; null if nothing may be written, because the schedule is neither edited nor due */
+/**
+ * This process cannot read the timer of a schedule, but another one has planned it, so it may have newer zone data or a
+ * newer version of Kalends.
+ */
+export class UnreadableTimerError extends Error {
+  override readonly name = 'UnreadableTimerError'
+}
+
+/**
+ * @returns the changes to write; null if nothing may be written, because the schedule is neither edited nor due
+ * @throws UnreadableTimerError
+ */
 export function plan(schedule: Plannable, circumstances: Circumstances): Plan | null {
   const edited = isEdited(schedule)
   if (!edited && !isDue(schedule, circumstances.now)) return null
@@ -29,7 +41,9 @@ export function plan(schedule: Plannable, circumstances: Circumstances): Plan | 
   try {
     readable = read(schedule, circumstances.now)
   } catch (error) {
-    const lastError = error instanceof Error ? error.message : String(error)
+    const lastError = `${error instanceof Error ? error.message : String(error)} (read by ${JUDGE})`
+    if (schedule.definition === schedule.plannedDefinition && schedule.idle !== 'invalid')
+      throw new UnreadableTimerError(lastError, { cause: error })
     return { ...unchanged(schedule), nextRunAt: null, idle: 'invalid', lastError }
   }
   return edited ? planEdited(readable, circumstances) : planDue(readable, circumstances)
@@ -39,12 +53,18 @@ export function plan(schedule: Plannable, circumstances: Circumstances): Plan | 
  * Plans a schedule within the write that edits it.
  *
  * @returns null when there is nothing to write, or when the schedule was manually made due: a scheduler then
- *   submits it
+ *   submits it. Also null if only other processes can read the timer
  */
 export function planEdit(schedule: Plannable, now: Date, open: OpenJobs): Plan | null {
   const { enabled, nextRunAt } = schedule
   const isDueByHand = enabled && isSetByHand(schedule) && nextRunAt !== null && nextRunAt <= now
-  return isEdited(schedule) && !isDueByHand ? plan(schedule, { now, open, missedAfterMs: 0 }) : null
+  if (!isEdited(schedule) || isDueByHand) return null
+  try {
+    return plan(schedule, { now, open, missedAfterMs: 0 })
+  } catch (error) {
+    if (error instanceof UnreadableTimerError) return null
+    throw error
+  }
 }
 
 /** @param now  by the database's clock, or an earlier instant to search from @throws the errors of `timer` */

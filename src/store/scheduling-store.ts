@@ -58,6 +58,7 @@ export interface SubmitResult {
  * The pure planner's decision about a locked row. Null if the schedule is not due.
  *
  * @param freezes  the freezes that apply to the schedule and end after its next run
+ * @throws UnreadableTimerError; the schedule is then left to other workers for a while
  */
 export type Decide = (
   schedule: Plannable,

@@ -16,7 +16,7 @@ import { hostname } from 'node:os'
 import { SchemaError } from '../errors.ts'
 import { Loop } from '../loop.ts'
 import { versionProblem } from '../model/version.ts'
-import type { WorkerStore } from '../store/worker-store.ts'
+import type { WorkerRecord, WorkerStore } from '../store/worker-store.ts'
 import { CutOff } from './cut-off.ts'
 import { deadAfterMs, DeadWorkers } from './dead-workers.ts'
 import { TakeOver, type TakeOverOptions } from './take-over.ts'
@@ -57,6 +57,8 @@ export class Membership {
   #isLocked = false
   /** The time at which this worker last found that it had been evicted, by the monotonic clock. */
   #lostAt: number | null = null
+  /** As of the last heartbeat. */
+  #workers: readonly WorkerRecord[] = []
   /** Why this version can no longer use the tables, or null if it can. */
   #outdated: string | null = null
 
@@ -107,6 +109,11 @@ export class Membership {
     }
   }
 
+  /** Whether another worker handles the task. */
+  othersHandle(task: string): boolean {
+    return this.#workers.some(({ id, tasks }) => id !== this.#id && tasks.includes(task))
+  }
+
   async start(): Promise<void> {
     const { workers, monotonicNow, onCutOff } = this.#options
     if (workers.canBeCutOff)
@@ -153,6 +160,7 @@ export class Membership {
     // This check follows the heartbeat, so that attempts that are still running here are not taken over and can end.
     const asked = monotonicNow()
     const { workers: list, lowestVersion } = await workers.list()
+    this.#workers = list
     this.#outdated = versionProblem(lowestVersion, version)
     if (this.#outdated !== null) throw new SchemaError(`${this.#outdated}; it takes on no work until then`)
     if ((await this.#deadWorkers.evict(list, asked, this.#id)) > 0) this.takeOver.wake()

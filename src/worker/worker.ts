@@ -26,7 +26,8 @@ import { Retries } from './retries.ts'
 import { Watch } from './watch.ts'
 
 /** With a `concurrency` of 0, the worker runs no jobs. */
-export interface WorkerOptions extends Omit<JobExecutorOptions, 'store' | 'worker' | `on${string}`> {
+export interface WorkerOptions
+  extends Omit<JobExecutorOptions, 'store' | 'worker' | 'othersHandle' | `on${string}`> {
   readonly store: Store
   readonly declaredAtStart: DeclaredStore
   readonly name: string
@@ -80,6 +81,7 @@ export class Worker {
       ...this.#options,
       ...this.#reporter,
       worker: () => this.#membership.id(),
+      othersHandle: (task: string) => this.#membership.othersHandle(task),
       onSettled: (result: Settled) => this.#settled(result),
     }
   }

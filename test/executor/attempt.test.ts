@@ -11,7 +11,8 @@ import type { UnsettledAttempt, ExecutingStore } from '../../src/store/executing
 import { gate } from '../kalends/scene.ts'
 import { claimed, executorOn, NOTHING, settledDown, startLoops, WRITTEN } from './claimed.ts'
 
-interface Given extends Partial<Pick<JobExecutorOptions, 'middleware' | 'redaction'>> {
+interface Given
+  extends Partial<Pick<JobExecutorOptions, 'middleware' | 'redaction' | 'othersHandle' | 'onUnstartable'>> {
   readonly jobs: readonly ClaimedJob[]
   readonly handler: Handler
   readonly schemas?: {
@@ -322,6 +323,27 @@ it('if a job is cancelled while its args are checked, its handler is not called'
   expect(ends.get('checked')).toMatchObject({ kind: 'cancelled' })
   expect(ends.get('stuck')).toMatchObject({ kind: 'success' })
   expect(calls).toBe(1)
+})
+
+it.each([
+  ['another worker handles its task', true, 2, 'released', ['j']],
+  ['it was released too often', true, 3, 'error', []],
+  ['no other worker handles its task', false, 0, 'error', []],
+])('a job whose args do not match the schema, if %s', async (_, isHandled, releases, kind, leftOut) => {
+  const seen: string[] = []
+  const reported: string[] = []
+  const issues = [{ message: 'Expected a number', path: ['count'] }]
+  const { ends } = await running({
+    jobs: [{ ...claimed('j'), releases }],
+    schemas: { args: { '~standard': { version: 1, vendor: 'test', validate: () => ({ issues }) } } },
+    store: { leaveOut: ({ id }) => void seen.push(id) },
+    othersHandle: () => isHandled,
+    onUnstartable: (id, error) => void reported.push(`${id}: ${String(error)}`),
+    handler: never,
+  })
+  expect(ends.get('j')).toMatchObject(kind === 'error' ? { kind, permanent: true } : { kind })
+  expect(seen).toEqual(leftOut)
+  expect(reported).toEqual(leftOut.map((id) => expect.stringMatching(`^${id}: .*count.*Expected a number`)))
 })
 
 it('an attempt ends at its timeout if its middleware neither calls the handler nor returns', async () => {

@@ -103,6 +103,7 @@ export function executorOn(
   return new JobExecutor({
     store: { ...executingStore, ...store },
     worker: () => 'w/1',
+    othersHandle: () => false,
     handlers: new Map([
       ['noop', typeof handled === 'function' ? { task: task('noop'), handler: handled } : handled],
     ]),

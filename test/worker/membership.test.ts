@@ -180,6 +180,13 @@ it('an orphan whose outcome the database rejects does not block other orphans', 
   expect(rejected).toEqual(bad)
 })
 
+it('another worker handles a task as of the last heartbeat', async () => {
+  const { membership, beat } = alone({ others: [{ ...SILENT, tasks: ['mail'] }] })
+  expect(membership.othersHandle('mail')).toBe(false)
+  await beat()
+  expect(['mail', 'import'].map((task) => membership.othersHandle(task))).toEqual([true, false])
+})
+
 /** A worker whose heartbeat never changes. */
 const SILENT: WorkerRecord = {
   id: 'silent/1',

@@ -122,9 +122,15 @@ export class Isolation {
     return items.filter((item) => ![this.#refused, this.#waited, this.#unusable].some((of) => of.has(item)))
   }
 
-  /** Leaves out a row that was written, but that this process cannot work with. */
-  leaveOut(row: Row): void {
-    this.#unusable.add(row, null)
+  /**
+   * Leaves out a row that this process cannot work with.
+   *
+   * @param error  the reason, if it is to be reported
+   */
+  leaveOut(row: Row, error: Error | null = null): void {
+    const isKnown = this.#unusable.isKnown(row)
+    this.#unusable.add(row, error)
+    if (error !== null && !isKnown) this.#options.onRefused?.([{ item: row, error }])
   }
 
   /** Forgets rows that were written or postponed. */

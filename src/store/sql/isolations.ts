@@ -16,6 +16,8 @@ interface Operation extends Partial<Pick<IsolationOptions, 'few' | 'longestWaite
   readonly what: (id: string) => string
   /** What happens to the row; default: it is tried again within five minutes. */
   readonly next?: string
+  /** What to do; default: repair what rejects the write. */
+  readonly advice?: string
   /** Whether the caller reports each refusal, because the row may be rejected by a callback of the application. */
   readonly isReported?: boolean
 }
@@ -30,6 +32,12 @@ const AT_NEXT_PRUNING = 'it tries again when it prunes the next time'
 
 const OPERATIONS = {
   mark: { of: 'schedule', what: (id) => `mark the schedule '${id}'` },
+  plan: {
+    of: 'schedule',
+    what: (id) => `plan the schedule '${id}'`,
+    next: 'it leaves the schedule to workers that can read its timer',
+    advice: 'Upgrade Node.js or Kalends on this host, or edit the timer',
+  },
   promote: { of: 'job', what: (id) => `make the job '${id}' claimable` },
   claim: { of: 'job', what: (id) => `start the job '${id}'` },
   handOver: { of: 'job', what: (id) => `hand over the job '${id}'`, isReported: true },
@@ -121,7 +129,7 @@ export class Isolations {
       const others = refused.length > 1 ? `, and the same for ${String(refused.length - 1)} more` : ''
       const next = operation.next ?? 'it tries again within five minutes'
       this.#onSetAside(
-        `Kalends ${problemOf(name, id, first.error)}${others}; ${next}. Repair what rejects the write`,
+        `Kalends ${problemOf(name, id, first.error)}${others}; ${next}. ${operation.advice ?? 'Repair what rejects the write'}`,
         { kind: operation.of, id, error: first.error },
       )
     }

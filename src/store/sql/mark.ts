@@ -88,7 +88,7 @@ function markDue(
   const isolation = context.isolations.of('mark')
   const columns = ['id', 'wake_at', `${dialect.now} AS clock`]
   const from = beginning(behind)
-  const except = exceptFor(isolation.leftOut())
+  const except = exceptFor([...isolation.leftOut(), ...context.isolations.of('plan').leftOut()])
   return isolation.find<DueRow, Mark>({
     onRefused,
     together: (report) =>

@@ -10,7 +10,8 @@ import { isA, messageOf, StoreUnavailableError } from '../../errors.ts'
 import { type Fitting, PART_MS } from '../../event-loop.ts'
 import { fromStored, fromText, toText } from '../../model/instant.ts'
 import type { ClaimedJob } from '../../model/job.ts'
-import { planUnsubmittable } from '../../model/plan.ts'
+import { planUnsubmittable, UnreadableTimerError } from '../../model/plan.ts'
+import type { Plan } from '../../model/planning.ts'
 import { groupBy } from '../group-by.ts'
 import { placeholders } from '../literals.ts'
 import type {
@@ -74,14 +75,19 @@ export async function submit(
   [worker, marks, decide, startLimits = null]: Parameters<SchedulingStore['submit']>,
 ): Promise<SubmitResult> {
   const { isContended } = context.dialect
-  const write = (some: readonly Mark[], how: How) =>
-    context.transaction(async (tx) => {
+  const write = async (some: readonly Mark[], how: How) => {
+    let unreadable: readonly Unreadable[] = []
+    const result = await context.transaction(async (tx) => {
       const began = performance.now()
-      const result = await submitAll(tx, worker, some, how)
+      const submitted = await submitAll(tx, worker, some, how)
+      unreadable = submitted.unreadable
       // The duration decides how many schedules are submitted in the next transaction.
-      if (!how.careful) batch.took(some.length - result.left.length, performance.now() - began)
-      return result
+      if (!how.careful) batch.took(some.length - submitted.left.length, performance.now() - began)
+      return submitted
     })
+    for (const { row, error } of unreadable) context.isolations.of('plan').leaveOut({ id: row.id }, error)
+    return result
+  }
   // Only the first transaction may start jobs, because two transactions together could exceed the limits.
   let limits = startLimits
   const { results, left, refused } = await isolation.write<Mark, SubmitResult>(marks, {
@@ -144,7 +150,7 @@ async function submitAll(
   worker: string,
   marks: readonly Mark[],
   { decide, startLimits, careful }: How,
-): Promise<SubmitResult> {
+): Promise<SubmitResult & { readonly unreadable: readonly Unreadable[] }> {
   // Locks schedules first, in key order, and then jobs, as all transactions do. Rows that an administrator's open
   // transaction has locked are skipped; otherwise they would block the whole batch.
   const rows = await lockRows<PlannableRow>(tx, {
@@ -164,6 +170,7 @@ async function submitAll(
   const held = new Set<string>()
   const planned: Planned[] = []
   const notDue: PlannableRow[] = []
+  const unreadable: Unreadable[] = []
   const left = new Set<string>()
   let jobs = 0
   let slots = 0
@@ -179,8 +186,9 @@ async function submitAll(
     }
     const { open, latestRun } = of
     const plannable = toPlannable(row)
-    const plan = decide(plannable, fromStored(row.clock), open, freezesOf(plannable))
-    if (plan === null) notDue.push(row)
+    const plan = decidedOrError(() => decide(plannable, fromStored(row.clock), open, freezesOf(plannable)))
+    if (plan instanceof UnreadableTimerError) unreadable.push({ row, error: plan })
+    else if (plan === null) notDue.push(row)
     else {
       const one = { row, plan, open, latestRun, ids: new Map<number, string>() }
       planned.push(careful ? await withoutDecided(tx, one) : one)
@@ -204,6 +212,14 @@ async function submitAll(
   const started = startLimits === null ? [] : await startPlanned(tx, worker, planned, startLimits)
   await advance(tx, planned)
   await noteNotDue(tx, notDue)
+  await updateFromBatch(
+    tx,
+    tx.tables.schedule,
+    { id: 'schedule id', ...MARK },
+    unreadable.map(({ row: { id, worker: by, marked: at } }) => ({ id, worker: by, marked: at })),
+    UNMARKED,
+    isMarked(tx),
+  )
   return {
     submissions: planned.map((one) => ({
       id: one.row.id,
@@ -216,6 +232,22 @@ async function submitAll(
     locked: [...(await stillLocked(tx, marks, rows)), ...marks.filter(({ id }) => held.has(id))],
     left: marks.filter(({ id }) => left.has(id)),
     refused: [],
+    unreadable,
+  }
+}
+
+/** A schedule that only other processes can plan. */
+interface Unreadable {
+  readonly row: PlannableRow
+  readonly error: UnreadableTimerError
+}
+
+function decidedOrError(decided: () => Plan | null): Plan | UnreadableTimerError | null {
+  try {
+    return decided()
+  } catch (error) {
+    if (error instanceof UnreadableTimerError) return error
+    throw error
   }
 }
 

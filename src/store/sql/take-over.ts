@@ -10,9 +10,10 @@ import { fromText } from '../../model/instant.ts'
 import { DEFAULT_REPORT_MS, fenceOf } from '../../model/job.ts'
 import type { AttemptEnd } from '../../model/settle.ts'
 import type { UnsettledAttempt } from '../executing-store.ts'
-import { integerLiteral } from '../literals.ts'
+import { integerLiteral, placeholders } from '../literals.ts'
 import type { SweepExtent, Swept } from '../scheduling-store.ts'
-import { lockIds, lockRows, updateFromBatch, updateRows } from './by-key.ts'
+import { timer } from '../../timer/index.ts'
+import { idsOf, lockIds, lockRows, updateFromBatch, updateRows } from './by-key.ts'
 import { HANDED_OVER } from './start.ts'
 import {
   and,
@@ -41,7 +42,9 @@ interface Found {
     | 'blocked job'
     | 'waits for nothing'
     | 'retries nothing'
+    | 'invalid timer'
     | 'held'
+  /** The id of the row; the text of an invalid timer. */
   readonly id: string
   /** The mark at the time when the row was found. */
   readonly worker: string | null
@@ -91,6 +94,9 @@ export async function sweep(
   await repairEach(isolations.of('endRetry'), of('retries nothing'), async (id) => {
     await repairSchedule(context, id, retriesNothing(tables, tables.schedule), NO_RETRY)
   })
+  const readable = of('invalid timer').filter(({ id: text }) => isReadable(text))
+  for (const id of await planReadable(context, readable))
+    repaired.push(`another worker could not read the timer of the schedule ${id}`)
   if (of('held').length > 0) await thaw(context)
   return { repaired, orphans: of('orphan').length > 0 }
 }
@@ -165,6 +171,11 @@ function broken(context: Context, leaseMs: number, except: Condition): string[] 
     `SELECT 'retries nothing' AS kind, id, ${NO_MARK}
      FROM ${tables.schedule} AS s
      WHERE ${retriesNothing(tables, 's')}`,
+    // The worker that judged the timer may have had older zone data, or an older version.
+    `SELECT DISTINCT 'invalid timer' AS kind, timer AS id, ${NO_MARK}
+     FROM ${tables.schedule}
+     WHERE ${JUDGED_INVALID}
+     LIMIT 1000`,
   ]
 }
 
@@ -202,6 +213,40 @@ function repairSchedule(
     const free = await lockIds(tx, tx.tables.schedule, [id])
     return (await updateRows(tx, tx.tables.schedule, assignments, free, { where: and(where) })) > 0
   })
+}
+
+const JUDGED_INVALID = "idle = 'invalid' AND enabled = 1"
+
+/** @param timers  that another worker could not read @returns the schedules that will be planned from now */
+async function planReadable(context: TablesContext, timers: readonly Found[]): Promise<string[]> {
+  if (timers.length === 0) return []
+  const texts = timers.map(({ id: text }) => text)
+  const isolation = context.isolations.of('planAgain')
+  const where = `${JUDGED_INVALID} AND timer IN (${placeholders(texts)})`
+  const found = await context.rows<{ id: string }>(
+    `SELECT id FROM ${context.tables.schedule} WHERE ${where} LIMIT 1000`,
+    texts,
+  )
+  const { results } = await isolation.write(isolation.without(found), {
+    write: (some) =>
+      context.transaction(async (tx) => {
+        const free = await lockIds(tx, tx.tables.schedule, idsOf(some), where, texts)
+        const planned = { idle: 'NULL', last_error: 'NULL' }
+        await updateRows(tx, tx.tables.schedule, planned, free, { where: and(where, ...texts) })
+        return free
+      }),
+    wrote: ({ length }) => length > 0,
+  })
+  return results.flat()
+}
+
+function isReadable(text: string): boolean {
+  try {
+    timer(text)
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** @returns the schedules whose marks were ended */
