@@ -93,6 +93,7 @@ export class Kalends {
     this.views = this.#calls.views
     this.external = new ExternalJobs(stores.calls.jobs, {
       ...options,
+      onConverted: (...of) => reporter.onConverted(...of),
       onSettled: (settled) => {
         reporter.settled({ settled: [settled], lost: [], locked: [], refused: [] })
         this.#lifecycle.wakeForJobs()

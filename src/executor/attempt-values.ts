@@ -1,7 +1,7 @@
 import { errorText, messageOf, PermanentError } from '../errors.ts'
 import type { ClaimedJob } from '../model/job.ts'
 import type { Secrets } from '../model/redaction.ts'
-import { jsonText } from '../model/task.ts'
+import { jsonText } from '../model/json-text.ts'
 import type { AttemptLog } from './attempt-log.ts'
 import type { AttemptOptions } from './options.ts'
 
@@ -32,9 +32,17 @@ export class AttemptValues {
   }
 
   #jsonText(field: 'result' | 'progress', value: unknown): string {
-    const { argsLimit, redaction } = this.#options
-    const json = jsonText(field, value, { limit: argsLimit, loneSurrogates: 'replace' })
-    if (redaction.hides(field)) redaction.addSecrets(this.#log.secrets, { [field]: JSON.parse(json) })
+    const { argsLimit, redaction, onConverted } = this.#options
+    const { secrets } = this.#log
+    const converted: [path: string, what: string][] = []
+    const json = jsonText(field, value, {
+      limit: argsLimit,
+      loneSurrogates: 'replace',
+      onConverted: (...of) => void converted.push(of),
+    })
+    if (redaction.hides(field)) redaction.addSecrets(secrets, { [field]: JSON.parse(json) })
+    // A key in the path may be a secret.
+    for (const [path, what] of converted) onConverted(this.#job.task, secrets.hiddenInText(path), what)
     return json
   }
 

@@ -11,6 +11,8 @@ export interface AttemptOptions {
   readonly redaction: Redaction
   /** Whether another live worker runs jobs of the task. */
   readonly othersHandle: (task: string) => boolean
+  /** A result or progress of the task was stored as JSON, which does not give back the same value at this path. */
+  readonly onConverted: (task: string, path: string, what: string) => void
   /** The id of this worker; null while it must not take on jobs. */
   readonly worker: () => string | null
   /** Maximum size of a result, of progress and of an error text, in bytes. */

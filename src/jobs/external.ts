@@ -4,7 +4,7 @@ import { checkedId, checkedInstant, shownInput } from '../model/input.ts'
 import { type Job } from '../model/job.ts'
 import { isFinal } from '../model/states.ts'
 import type { Redaction } from '../model/redaction.ts'
-import { jsonText } from '../model/task.ts'
+import { jsonText } from '../model/json-text.ts'
 import type { SettledAttempt } from '../store/executing-store.ts'
 import type { FinishedRun, JobStore } from '../store/job-store.ts'
 
@@ -25,6 +25,7 @@ export interface ExternalContext {
   readonly argsLimit: number
   readonly redaction: Redaction
   readonly onSettled: (settled: SettledAttempt) => void
+  readonly onConverted: (task: string, path: string, what: string) => void
 }
 
 const OPTIONS = namesOf<FinishOptions>({
@@ -71,9 +72,14 @@ export class ExternalJobs {
       finishedAt: checkedInstant('finishedAt', options.finishedAt) ?? null,
     }
     const job = (await this.#store.get(id)) ?? missing('job', id)
-    const { redaction, argsLimit, onSettled } = this.#context
-    const json = result === undefined ? null : jsonText('result', result, { limit: argsLimit })
+    const { redaction, argsLimit, onConverted, onSettled } = this.#context
+    const converted: [path: string, what: string][] = []
+    const json =
+      result === undefined
+        ? null
+        : jsonText('result', result, { limit: argsLimit, onConverted: (...of) => void converted.push(of) })
     const secrets = redaction.secretsOf({ ...job, result: json === null ? null : JSON.parse(json) })
+    for (const [path, what] of converted) onConverted(job.task, secrets.hiddenInText(path), what)
     const shown = (thrown: unknown) =>
       secrets.storable(typeof thrown === 'string' ? thrown : errorText(thrown), argsLimit)
     const noError = state === 'failed' ? 'The queue reported no error' : null

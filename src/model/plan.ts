@@ -20,7 +20,6 @@ import {
   withNextRun,
 } from './planning.ts'
 import { endOfFreeze, partsOf, planThawed, wereFrozen } from './thaw.ts'
-import { JUDGE } from './version.ts'
 
 /**
  * This process cannot read the timer of a schedule, but another one has planned it, so it may have newer zone data or a
@@ -41,7 +40,7 @@ export function plan(schedule: Plannable, circumstances: Circumstances): Plan | 
   try {
     readable = read(schedule, circumstances.now)
   } catch (error) {
-    const lastError = `${error instanceof Error ? error.message : String(error)} (read by ${JUDGE})`
+    const lastError = error instanceof Error ? error.message : String(error)
     if (schedule.definition === schedule.plannedDefinition && schedule.idle !== 'invalid')
       throw new UnreadableTimerError(lastError, { cause: error })
     return { ...unchanged(schedule), nextRunAt: null, idle: 'invalid', lastError }
@@ -64,6 +63,16 @@ export function planEdit(schedule: Plannable, now: Date, open: OpenJobs): Plan |
   } catch (error) {
     if (error instanceof UnreadableTimerError) return null
     throw error
+  }
+}
+
+/** Whether this process can read the text of a timer. */
+export function isReadable(text: string): boolean {
+  try {
+    timer(text)
+    return true
+  } catch {
+    return false
   }
 }
 

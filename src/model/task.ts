@@ -1,7 +1,8 @@
-import { asInput, InvalidInputError, messageOf } from '../errors.ts'
+import { asInput, InvalidInputError } from '../errors.ts'
 import { checkKeys } from '../keys.ts'
 import { checkedSetting } from './checked-settings.ts'
 import { checkedName, checkedWhole, shownInput } from './input.ts'
+import { jsonText } from './json-text.ts'
 import { POLICY_NAMES, type PolicySettings, type PolicyValues, SETTINGS } from './settings.ts'
 import { type Issue, issuesText, type StandardSchema } from './standard-schema.ts'
 
@@ -209,79 +210,4 @@ function notMatching(
     field,
     `does not match the ${field} of the task '${name}': ${issuesText(issues)}`,
   )
-}
-
-/** MariaDB rejects JSON with 32 or more levels of nesting, MySQL with more than 100, and SQLite with more than 1000. */
-const MAX_JSON_LEVELS = 31
-
-/**
- * @param options.limit  maximum size of the text in bytes
- * @param options.loneSurrogates  'replace' turns them into U+FFFD, so that bad text cannot make completed work fail
- * @throws InvalidInputError when the value cannot be written as JSON, is too large, or cannot be stored unchanged in
- *   every database
- */
-export function jsonText(
-  field: string,
-  value: unknown,
-  {
-    limit = Infinity,
-    loneSurrogates = 'reject',
-  }: { limit?: number; loneSurrogates?: 'reject' | 'replace' } = {},
-): string {
-  let text: string | undefined
-  try {
-    text = JSON.stringify(value)
-  } catch (error) {
-    throw new InvalidInputError(field, `cannot be written as JSON: ${messageOf(error)}`, { cause: error })
-  }
-  if (text === undefined)
-    throw new InvalidInputError(field, `a value of type ${typeof value} cannot be written as JSON`)
-  const bytes = Buffer.byteLength(text)
-  if (bytes > limit) {
-    throw new InvalidInputError(
-      field,
-      `${bytes} bytes of JSON exceed the limit of ${limit}; store the data elsewhere and pass a reference, or raise argsLimit of Kalends.open`,
-    )
-  }
-  const levels = text.length > 2 * MAX_JSON_LEVELS ? levelsOf(text) : 0
-  if (levels > MAX_JSON_LEVELS)
-    throw new InvalidInputError(
-      field,
-      `must have at most ${MAX_JSON_LEVELS} levels of nesting, got ${levels}; flatten it`,
-    )
-  if (!text.includes(SURROGATE)) return text
-  if (loneSurrogates === 'replace') return text.replaceAll(LONE_SURROGATES, '$1\ufffd')
-  const [, , lone] = text.matchAll(LONE_SURROGATES).next().value ?? []
-  if (lone === undefined) return text
-  throw new InvalidInputError(
-    field,
-    `a key or a string contains the lone surrogate ${lone}, which cannot be stored; remove it`,
-  )
-}
-
-const QUOTE = 0x22
-const BACKSLASH = 0x5c
-const isOpening = (code: number) => code === 0x5b || code === 0x7b
-const isClosing = (code: number) => code === 0x5d || code === 0x7d
-const SURROGATE = String.raw`\ud`
-/** JSON.stringify escapes a lone surrogate as `\udxxx`, which may follow escaped backslashes. */
-const LONE_SURROGATES = /(?<!\\)((?:\\\\)*)(\\ud[\da-f]{3})/g
-
-/** The nesting depth of a JSON text. [With a regular expression, this takes four to fourteen times as long.] */
-function levelsOf(text: string): number {
-  let levels = 0
-  let level = 0
-  let isInText = false
-  for (let at = 0; at < text.length; at += 1) {
-    const code = text.charCodeAt(at)
-    if (code === QUOTE) isInText = !isInText
-    else if (isInText) {
-      // The escaped character may be a quote.
-      if (code === BACKSLASH) at += 1
-    } else if (isOpening(code)) {
-      level += 1
-      levels = Math.max(levels, level)
-    } else if (isClosing(code)) level -= 1
-  }
-  return levels
 }

@@ -1,8 +1,5 @@
 import { VERSION } from '../generated/version.ts'
 
-/** Names this process in a verdict about a timer, because another one may have newer zone data or a newer version. */
-export const JUDGE = `Kalends ${VERSION} with the zone data ${process.versions['tz'] ?? 'of this Node.js'}`
-
 /** Why this version cannot use the tables and what to do, or null if it can. */
 export function versionProblem(needed: string | null, own: string = VERSION): string | null {
   if (needed === null || !isOlder(own, needed)) return null

@@ -61,10 +61,15 @@ export interface KalendsEvents {
   error: { readonly where: string; readonly error: unknown }
 }
 
+/** Maximum number of tasks and paths that are reported, because paths may contain keys of the data. */
+const MAX_CONVERTED = 1000
+
 export type Reporter = ReturnType<typeof reporterOf>
 
 /** Logs what a worker does, and emits it as events. Functions named `on…` are options of the worker's parts. */
 export function reporterOf(logger: Logger, events: Emitter<KalendsEvents>, redaction: Redaction) {
+  /** The tasks and paths that were reported. */
+  const converted = new Set<string>()
   return {
     leaseLost(worker: string): void {
       logger.warn({ worker }, 'Other workers considered this worker dead; it continues under a new id')
@@ -164,6 +169,16 @@ export function reporterOf(logger: Logger, events: Emitter<KalendsEvents>, redac
       const text = `The database rejected the outcome of the job '${jobId}', which stays running. Repair the row of the job or its schedule: the outcome is written within five minutes, or when the worker stops`
       logger.error({ jobId, worker, claim, err: error }, text)
       events.emit('error', () => ({ where: 'settler', error: new Error(text, { cause: error }) }))
+    },
+
+    onConverted(task: string, path: string, what: string): void {
+      const key = JSON.stringify([task, path])
+      if (converted.has(key) || converted.size >= MAX_CONVERTED) return
+      converted.add(key)
+      logger.warn(
+        { task, path },
+        `${path} of the task '${task}' is stored as JSON, and reads back differently: ${what}. Return the value in the form in which it is read`,
+      )
     },
 
     onDropped(error: Error): void {

@@ -12,7 +12,9 @@ import { gate } from '../kalends/scene.ts'
 import { claimed, executorOn, NOTHING, settledDown, startLoops, WRITTEN } from './claimed.ts'
 
 interface Given
-  extends Partial<Pick<JobExecutorOptions, 'middleware' | 'redaction' | 'othersHandle' | 'onUnstartable'>> {
+  extends Partial<
+    Pick<JobExecutorOptions, 'middleware' | 'redaction' | 'othersHandle' | 'onConverted' | 'onUnstartable'>
+  > {
   readonly jobs: readonly ClaimedJob[]
   readonly handler: Handler
   readonly schemas?: {
@@ -323,6 +325,27 @@ it('if a job is cancelled while its args are checked, its handler is not called'
   expect(ends.get('checked')).toMatchObject({ kind: 'cancelled' })
   expect(ends.get('stuck')).toMatchObject({ kind: 'success' })
   expect(calls).toBe(1)
+})
+
+it('a result or progress that JSON changes is stored and reported, without secrets in the path', async () => {
+  const converted: unknown[] = []
+  const { ends } = await running({
+    jobs: [claimed('j')],
+    redaction: new Redaction(['result.by']),
+    onConverted: (...of) => void converted.push(of),
+    handler: ({ progress }) => {
+      progress({ share: Number.NaN })
+      return { by: { secret: new Date(0) } }
+    },
+  })
+  expect(ends.get('j')).toMatchObject({
+    kind: 'success',
+    result: '{"by":{"secret":"1970-01-01T00:00:00.000Z"}}',
+  })
+  expect(converted).toEqual([
+    ['noop', 'progress.share', 'JSON turns NaN into null'],
+    ['noop', 'result.by.[redacted]', 'JSON turns this Date into what its method toJSON returns'],
+  ])
 })
 
 it.each([

@@ -178,7 +178,7 @@ eachDatabase((under) => {
     const { open } = await scene(under)
     const kalends = await open()
     const remind = task('remind', {
-      args: z.object({ on: z.coerce.date<Date>(), to: z.string().default('nobody') }),
+      args: z.object({ on: z.coerce.date<string>(), to: z.string().default('nobody') }),
     })
     const seen: unknown[] = []
     kalends.handle(remind, ({ args, job }) => {
@@ -186,7 +186,7 @@ eachDatabase((under) => {
     })
     await kalends.start()
     const on = new Date('2026-03-29T00:30:00.123Z')
-    await ended(kalends, await kalends.jobs.submit(remind, { on }))
+    await ended(kalends, await kalends.jobs.submit(remind, { on: on.toISOString() }))
     expect(seen).toEqual([{ on, to: 'nobody' }, { on: '2026-03-29T00:30:00.123Z' }])
   })
 

@@ -104,6 +104,7 @@ export function executorOn(
     store: { ...executingStore, ...store },
     worker: () => 'w/1',
     othersHandle: () => false,
+    onConverted: () => {},
     handlers: new Map([
       ['noop', typeof handled === 'function' ? { task: task('noop'), handler: handled } : handled],
     ]),

@@ -9,7 +9,7 @@ import { readBody } from '../../src/http/body.ts'
 import { bearer, http } from '../../src/http/index.ts'
 import { Kalends } from '../../src/index.ts'
 import { Redaction } from '../../src/model/redaction.ts'
-import { jsonText } from '../../src/model/task.ts'
+import { jsonText } from '../../src/model/json-text.ts'
 import { withLiterals } from '../../src/store/mysql/literal.ts'
 import { checkTimer, fromCrontab, inWords, timer, timeSpan } from '../../src/timer/index.ts'
 

@@ -168,10 +168,11 @@ eachDatabase((under) => {
   it('args of a schedule are read when its job is submitted, and validated when the job runs [L11]', async () => {
     const { open, database } = await scene(under)
     const kalends = await open()
-    const dated = task('dated', { args: z.object({ since: z.coerce.date<Date>() }) })
+    const dated = task('dated', { args: z.object({ since: z.coerce.date<string>() }) })
     kalends.handle(dated, ({ args }) => args.since.getTime())
     await kalends.start()
-    await kalends.schedules.create({ id: 's', task: dated, timer: 'yearly', args: { since: new Date(1) } })
+    const since = new Date(1).toISOString()
+    await kalends.schedules.create({ id: 's', task: dated, timer: 'yearly', args: { since } })
     expect((await ended(kalends, await kalends.schedules.runNow('s'))).result).toBe(1)
     await database.query(`UPDATE periodic_task SET args = '{"since":"1970-01-01T00:00:00.002Z"}'`)
     expect((await ended(kalends, await kalends.schedules.runNow('s'))).result).toBe(2)

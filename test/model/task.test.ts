@@ -1,11 +1,11 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import * as z from 'zod'
 import { InvalidInputError } from '../../src/errors.ts'
+import { jsonText } from '../../src/model/json-text.ts'
 import {
   checkResult,
   isBuiltIn,
   isBuiltInTask,
-  jsonText,
   readArgs,
   runPolicy,
   storedArgs,
@@ -178,6 +178,63 @@ describe('JSON to store', () => {
   test('lone surrogates are replaced if the caller asks for it, so that a result does not make a finished run fail', () => {
     const stored = jsonText('result', ['\ud83da', 'b\udead\udead', 'c'], { loneSurrogates: 'replace' })
     expect(JSON.parse(stored)).toEqual(['\ufffda', 'b\ufffd\ufffd', 'c'])
+  })
+})
+
+describe('a value that JSON would change', () => {
+  class Point {
+    readonly x = 1
+  }
+  const hole: unknown[] = []
+  hole[1] = 'a'
+  const throwing = Object.defineProperty({}, Symbol.toStringTag, {
+    get() {
+      throw new Error('no tag')
+    },
+  })
+
+  test.each<[path: string, what: string, value: unknown]>([
+    [
+      'args.at',
+      'this Date into what its method toJSON returns; pass date.toISOString()',
+      { at: new Date(0) },
+    ],
+    ['args.a.1', 'this Map into a plain object; pass Object.fromEntries(map)', { a: [1, new Map()] }],
+    ['args.a', 'this Set into a plain object; pass [...set]', { a: new Set([1]) }],
+    ['args', 'this Uint8Array into a plain object; pass text', new Uint8Array(2)],
+    ['args', 'this Uint8Array into what its method toJSON returns; pass text', Buffer.from('a')],
+    ['args.a', 'this Float64Array into a plain object', { a: new Float64Array(1) }],
+    ['args', 'this Error into a plain object; pass a plain value', new Error('e')],
+    ['args', 'this RegExp into a plain object', /a/],
+    ['args', 'this Promise into a plain object', Promise.resolve()],
+    ['args', 'this String into a plain object', Object('a')],
+    ['args.url', 'this URL into what its method toJSON returns; pass url.href', { url: new URL('a:b') }],
+    ['args', 'this object into what its method toJSON returns', { toJSON: () => 1 }],
+    ['args.a.b', 'NaN into null; pass null or a string', { a: { b: Number.NaN } }],
+    ['args.0', '-Infinity into null', [-Infinity]],
+    ['args.1', 'undefined in a list into null; pass null, or leave it out', [1, undefined]],
+    ['args.0', 'undefined in a list into null', hole],
+    ['args.a', 'has no value for a function; leave it out', { a: () => 1 }],
+    ['args.0', 'has no value for a symbol', [Symbol('a')]],
+  ])('is refused as %s: JSON turns %s', (path, what, value) => {
+    expect(() => jsonText('args', value)).toThrow(
+      `${path}: JSON ${what.startsWith('has') ? '' : 'turns '}${what}`,
+    )
+  })
+
+  test('is reported instead if the caller asks for it', () => {
+    const onConverted = vi.fn<(path: string, what: string) => void>()
+    expect(jsonText('result', { a: [new Date(0)] }, { onConverted })).toBe(
+      '{"a":["1970-01-01T00:00:00.000Z"]}',
+    )
+    expect(onConverted.mock.calls).toEqual([
+      ['result.a.0', 'JSON turns this Date into what its method toJSON returns'],
+    ])
+  })
+
+  test('does not include objects of a class, undefined properties, or objects that cannot be examined', () => {
+    for (const value of [new Point(), { a: undefined }, Object.create(null), throwing, -0, null])
+      expect(() => jsonText('args', value)).not.toThrow()
   })
 })
 

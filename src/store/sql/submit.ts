@@ -7,6 +7,7 @@
  * that runs or waits.
  */
 import { isA, messageOf, StoreUnavailableError } from '../../errors.ts'
+import { VERSION } from '../../generated/version.ts'
 import { type Fitting, PART_MS } from '../../event-loop.ts'
 import { fromStored, fromText, toText } from '../../model/instant.ts'
 import type { ClaimedJob } from '../../model/job.ts'
@@ -85,7 +86,8 @@ export async function submit(
       if (!how.careful) batch.took(some.length - submitted.left.length, performance.now() - began)
       return submitted
     })
-    for (const { row, error } of unreadable) context.isolations.of('plan').leaveOut({ id: row.id }, error)
+    for (const { row, error } of unreadable)
+      context.isolations.of('plan').leaveOut({ id: row.id }, new Error(judged(error.message)))
     return result
   }
   // Only the first transaction may start jobs, because two transactions together could exceed the limits.
@@ -236,6 +238,10 @@ async function submitAll(
   }
 }
 
+/** A verdict about a timer names its judge, because another worker may have newer zone data or a newer version. */
+const judged = (text: string) =>
+  `${text} (read by Kalends ${VERSION} with the zone data ${process.versions['tz'] ?? 'of its Node.js'})`
+
 /** A schedule that only other processes can plan. */
 interface Unreadable {
   readonly row: PlannableRow
@@ -275,7 +281,8 @@ async function advance(tx: Context, planned: readonly Planned[]): Promise<void> 
         nextrun: plan.nextRunAt && toText(plan.nextRunAt),
         idle: plan.idle,
         last_slot: plan.lastSlot && toText(plan.lastSlot),
-        last_error: plan.lastError,
+        last_error:
+          plan.idle === 'invalid' && plan.lastError !== null ? judged(plan.lastError) : plan.lastError,
         last_run: newest === undefined ? null : row.clock,
         last_job: newest === undefined ? null : idOf(one, newest),
         planned_from: plannedFrom(row.definition, plan),

@@ -8,11 +8,11 @@
 import { spanWords } from '../../duration.ts'
 import { fromText } from '../../model/instant.ts'
 import { DEFAULT_REPORT_MS, fenceOf } from '../../model/job.ts'
+import { isReadable } from '../../model/plan.ts'
 import type { AttemptEnd } from '../../model/settle.ts'
 import type { UnsettledAttempt } from '../executing-store.ts'
 import { integerLiteral, placeholders } from '../literals.ts'
 import type { SweepExtent, Swept } from '../scheduling-store.ts'
-import { timer } from '../../timer/index.ts'
 import { idsOf, lockIds, lockRows, updateFromBatch, updateRows } from './by-key.ts'
 import { HANDED_OVER } from './start.ts'
 import {
@@ -238,15 +238,6 @@ async function planReadable(context: TablesContext, timers: readonly Found[]): P
     wrote: ({ length }) => length > 0,
   })
   return results.flat()
-}
-
-function isReadable(text: string): boolean {
-  try {
-    timer(text)
-    return true
-  } catch {
-    return false
-  }
 }
 
 /** @returns the schedules whose marks were ended */
