@@ -7,7 +7,13 @@ import { openJobTexts } from './jobs/open-jobs.ts'
 import { UnhandledTasks } from './jobs/unhandled-tasks.ts'
 import { checkKeys, namesOf } from './keys.ts'
 import type { Lifecycle } from './lifecycle.ts'
-import { type Authority, checkedLimits, checkedTasks, FULL_AUTHORITY } from './model/authority.ts'
+import {
+  type Authority,
+  checkedLimits,
+  checkedTasks,
+  FULL_AUTHORITY,
+  requireTask,
+} from './model/authority.ts'
 import { adviceAboutSetAside, type Finding, findings } from './model/diagnosis.ts'
 import { doctorFindings } from './model/doctor.ts'
 import type { Job } from './model/job.ts'
@@ -94,6 +100,9 @@ export function accesses({ events, lifecycle, definitions, ...options }: AccessC
       freezes: freezes(store.freezes, all, options.now, () => lifecycle.wake()),
       scope: (scope: ScopeOptions) => scopeOf(scopeAuthority(scope), store),
       everyOwner: (caller: EveryOwnerOptions) => scopeOf(everyOwnerAuthority(caller), store),
+      /** @throws ForbiddenError when the caller may not use the task */
+      requireTask: (caller: EveryOwnerOptions, task: string) =>
+        requireTask(everyOwnerAuthority(caller), task),
       workers: () => workerStatuses(store, options.leaseMs),
       doctor: () => diagnosed(store, options.leaseMs),
       /** Resolves when the warnings about tasks without a worker have been logged. */

@@ -204,6 +204,7 @@ async function perform(
     context,
     access,
     reach: reachOf(access, service),
+    builtInTasks: service.builtInTasks,
     permit: (subject) => checkPermit(service.permit, { ...subject, action: one.id, access }),
     kalends,
     redaction,

@@ -127,7 +127,9 @@ async function submitted({
   const { task, args: given, id, ...options } = body
   const args = redaction.restored('args', given, undefined)
   const known = id === undefined ? null : await reach.jobs.get(id)
-  const isSame = (job: Job) => job.task === task && isDeepStrictEqual(job.args, args ?? {})
+  // Secrets are not compared; otherwise, a caller could find them by guessing.
+  const shown = (value: unknown) => redaction.redacted('args', value)
+  const isSame = (job: Job) => job.task === task && isDeepStrictEqual(shown(job.args), shown(args ?? {}))
   if (known !== null && isSame(known)) return { job: known, isNew: false }
   try {
     const made = await reach.jobs.submit(task, args, { ...options, id })

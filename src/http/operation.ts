@@ -19,6 +19,8 @@ export interface Call<Params = unknown, Query = unknown, Body = unknown> {
   readonly redaction: Kalends['redaction']
   /** Asks the application's hook; to be called before each write. @throws Problem 403 when the hook refuses */
   readonly permit: (subject: Subject) => Promise<void>
+  /** Whether callers without a scope may use built-in tasks. */
+  readonly builtInTasks: boolean
   readonly writes: WriteLog
   readonly changes: Changes
   readonly metrics: () => Promise<Response>

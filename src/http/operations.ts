@@ -249,16 +249,23 @@ export const operations: readonly Operation[] = [
   }),
 ]
 
-/** @throws Problem 403 when the caller is restricted to certain tasks, or the application's hook refuses */
+/**
+ * @throws Problem 403 when the caller is restricted to certain tasks, the task is built in, or the application's hook
+ *   refuses
+ */
 async function permitted(
-  { access, permit, kalends }: Pick<Call, 'access' | 'permit' | 'kalends'>,
-  { task, scheduleId }: { readonly [Name in 'task' | 'scheduleId']?: string | null | undefined },
+  { access, permit, kalends, builtInTasks }: Pick<Call, 'access' | 'permit' | 'kalends' | 'builtInTasks'>,
+  { task = null, group = null, scheduleId = null }: FreezeTarget,
 ): Promise<void> {
   if (access.tasks !== undefined)
     throw new Problem(403, 'FORBIDDEN', 'Only callers that may use every task can freeze and thaw')
-  const schedule = scheduleId == null ? null : await kalends.api.schedules.get(scheduleId)
-  await permit({ task: task ?? schedule?.task ?? '*', scheduleId: scheduleId ?? null })
+  const schedule = scheduleId === null ? null : await kalends.api.schedules.get(scheduleId)
+  const held = task ?? schedule?.task ?? '*'
+  kalends.api.requireTask({ builtInTasks }, held)
+  await permit({ task: held, scheduleId, freeze: { task, group, scheduleId } })
 }
+
+type FreezeTarget = { readonly [Name in 'task' | 'group' | 'scheduleId']?: string | null | undefined }
 
 function listenerOf({ user }: Access, { address }: RequestContext): string | null {
   if (user !== undefined) return `user ${user}`

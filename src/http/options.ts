@@ -64,6 +64,12 @@ export interface Subject {
   readonly task: string
   readonly scheduleId?: string | null
   readonly jobId?: string | null
+  /** What a freeze or a thaw applies to: everything that matches all of these. If it names no task, `task` is `*`. */
+  readonly freeze?: {
+    readonly task: string | null
+    readonly group: string | null
+    readonly scheduleId: string | null
+  }
 }
 
 /** One write by one caller. */

@@ -77,6 +77,7 @@ export class Redaction {
 
   /** Replaces redacted parts with their stored values. @throws InvalidInputError if one has no stored value */
   restored(root: RedactRoot, input: unknown, stored: unknown): unknown {
+    if (!this.hides(root)) return input
     const secrets = this.secretsOf({ [root]: stored })
     const known = filled(input, this.redacted(root, stored, secrets), stored, secrets)
     for (const path of this.#pathsOf(root)) changedAt(known, path, refuseMarker, root)

@@ -262,7 +262,7 @@ describe('help', () => {
     })
     expect(loaded.filter((url) => url.endsWith('/dist/cli/main.js'))).toHaveLength(1)
     expect(loaded.filter((url) => /node_modules\/(?!commander\/)/.test(url))).toEqual([])
-    expect(loaded.length).toBeLessThan(20)
+    expect(loaded.length).toBeLessThan(25)
   })
 })
 

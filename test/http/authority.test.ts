@@ -245,24 +245,34 @@ eachDatabase((under) => {
         role: 'admin',
         ...(request.headers.get('authorization') === 'Bearer some' && { tasks: ['mail'] }),
       }),
-      permit: ({ action, task, scheduleId }) => {
-        seen.push([action, task, scheduleId])
+      permit: ({ action, task, scheduleId, freeze: held }) => {
+        seen.push([action, task, scheduleId, held])
         return task !== 'secret'
       },
     })
     await kalends.schedules.create({ id: 's', task: 'mail', timer: 'daily' })
+    await kalends.schedules.create({ id: 'own', task: 'kalends.prune', timer: 'daily' })
     const until = '2199-01-01T00:00:00Z'
     const freeze = (body: object, as = 'admin') =>
       call('POST /api/v1/freezes', { body: { until, ...body }, as })
     expect((await freeze({ task: 'mail' }, 'some')).status).toBe(403)
     expect((await freeze({ task: 'secret' })).status).toBe(403)
     expect((await freeze({ scheduleId: 's' })).status).toBe(201)
+    expect((await freeze({ group: 'g' })).status).toBe(201)
     expect((await freeze({ all: true })).status).toBe(201)
+    const everything = { task: null, group: null, scheduleId: null }
     expect(seen).toEqual([
-      ['freeze', 'secret', null],
-      ['freeze', 'mail', 's'],
-      ['freeze', '*', null],
+      ['freeze', 'secret', null, { ...everything, task: 'secret' }],
+      ['freeze', 'mail', 's', { ...everything, scheduleId: 's' }],
+      ['freeze', '*', null, { ...everything, group: 'g' }],
+      ['freeze', '*', null, everything],
     ])
+    for (const target of [{ task: 'kalends.prune' }, { task: ' command' }, { scheduleId: 'own' }]) {
+      const refused = await freeze(target)
+      expect(refused).toMatchObject({ status: 403, body: { detail: expect.stringContaining('is built in') } })
+    }
+    const made = await kalends.freeze({ task: 'kalends.prune', until: new Date(until) })
+    expect((await call(`DELETE /api/v1/freezes/${made.id}`)).status).toBe(403)
   })
 
   it('only the write that the hook has permitted happens, even if the row changes in the meantime', async () => {

@@ -181,6 +181,21 @@ eachDatabase((under) => {
     expect((await call('GET /api/v1/failures')).body.items).toMatchObject([{ error: '' }])
   })
 
+  it('a repeated submission does not reveal whether a guessed secret is right', async () => {
+    const { call } = await apiScene(under, {}, { redact: ['args.pin'] })
+    const submit = (args: object) => call('POST /api/v1/jobs', { body: { task: 'work', id: 'j', args } })
+    const args = { pin: '4711', note: 'for 4711', to: 'x' }
+    expect((await submit(args)).status).toBe(201)
+    for (const pin of ['4711', '4712'])
+      expect((await submit({ pin, note: `for ${pin}`, to: 'x' })).status).toBe(200)
+    for (const [pin, note] of [
+      ['4711', 'for 4712'],
+      ['4712', 'for 4711'],
+    ])
+      expect((await submit({ pin, note, to: 'x' })).status).toBe(409)
+    expect((await submit({ ...args, to: 'y' })).status).toBe(409)
+  })
+
   it('an owner cannot search hidden values; callers without a scope can', async () => {
     const { call, kalends, database } = await apiScene(under)
     const id = await kalends.jobs.submit('work', {}, { submitter: 'ann' })

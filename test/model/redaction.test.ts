@@ -286,6 +286,9 @@ describe('a redacted value that is sent back', () => {
 
   test('an added item must contain its value instead of a marker', () => {
     const input = { users: [{ key: '[redacted]' }, { key: '[redacted]' }, { key: '[redacted]' }] }
+    // Without a path, nothing is visited or copied.
+    const untouched = new Proxy({}, { get: () => expect.fail(), ownKeys: () => expect.fail() })
+    expect(new Redaction(['result.token']).restored('args', untouched, stored)).toBe(untouched)
     expect(() => redaction.restored('args', input, stored)).toThrow(
       expect.objectContaining({ field: 'args.users.2.key' }),
     )
