@@ -124,7 +124,7 @@ export class AttemptRunner {
     } catch (error) {
       const isMismatch = isA(error, InvalidInputError)
       if (isMismatch && job.releases < MAX_PASSED_ON && othersHandle(job.task)) {
-        this.#mismatch = error
+        this.#mismatch = this.#values.shownMismatch(error)
         return { kind: 'released' }
       }
       // Args that do not match the schema now will not match on the next attempt either.

@@ -1,4 +1,4 @@
-import { errorText, messageOf, PermanentError } from '../errors.ts'
+import { errorText, InvalidInputError, messageOf, PermanentError } from '../errors.ts'
 import type { ClaimedJob } from '../model/job.ts'
 import type { Secrets } from '../model/redaction.ts'
 import { jsonText } from '../model/json-text.ts'
@@ -75,6 +75,12 @@ export class AttemptValues {
     })
     const stored = redaction.stored(root, value, row, this.#earlier)
     return stored === value ? json : JSON.stringify(stored)
+  }
+
+  /** The error of a schema without secrets; the original may quote the args. */
+  shownMismatch({ message }: InvalidInputError): InvalidInputError {
+    const text = this.#log.secrets.storable(message, this.#options.argsLimit)
+    return new InvalidInputError('args', text.replace(/^args: /, ''))
   }
 
   errorText(error: unknown): string {

@@ -1,4 +1,5 @@
 /** Attempts in memory: the handler's context, and attempts that end before their handler or without calling it. */
+import { inspect } from 'node:util'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { AttemptTimeoutError, CancelledError } from '../../src/errors.ts'
 import type { Handler, HandlerContext } from '../../src/executor/handler.ts'
@@ -367,6 +368,31 @@ it.each([
   expect(ends.get('j')).toMatchObject(kind === 'error' ? { kind, permanent: true } : { kind })
   expect(seen).toEqual(leftOut)
   expect(reported).toEqual(leftOut.map((id) => expect.stringMatching(`^${id}: .*count.*Expected a number`)))
+})
+
+it('the error of a schema that quotes the args is reported without secrets', async () => {
+  const reported: unknown[] = []
+  const { ends } = await running({
+    jobs: [{ ...claimed('j'), args: { pin: '4711-0815' }, argsText: '{"pin":"4711-0815"}' }],
+    schemas: {
+      args: {
+        '~standard': {
+          version: 1,
+          vendor: 'test',
+          validate: (value) => ({ issues: [{ message: `Expected no pin, got ${JSON.stringify(value)}` }] }),
+        },
+      },
+    },
+    redaction: new Redaction(['args.pin']),
+    othersHandle: () => true,
+    onUnstartable: (_, error) => void reported.push(error),
+    handler: never,
+  })
+  expect(ends.get('j')).toMatchObject({ kind: 'released' })
+  expect(inspect(reported)).toContain(
+    "args: does not match the args of the task 'noop': Expected no pin, got",
+  )
+  expect(inspect(reported, { depth: null, showHidden: true })).not.toContain('4711')
 })
 
 it('an attempt ends at its timeout if its middleware neither calls the handler nor returns', async () => {
