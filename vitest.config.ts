@@ -75,7 +75,7 @@ const project = (
     retry: 0,
     // More than the cores of a small machine: most tests wait for a database or a process.
     maxWorkers: 4,
-    setupFiles: ['test/support/end-with-runner.ts'],
+    setupFiles: ['test/support/end-with-runner.ts', 'test/support/sqlite.ts'],
     ...more,
   },
 })

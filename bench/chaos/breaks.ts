@@ -49,6 +49,18 @@ const ANY_MARK: Mutation = {
   find: 'row.worker === worker && fromText(row.marked)?.getTime() === markedAt.get(row.id)',
   put: 'markedAt.has(row.id)',
 }
+/** Each UPDATE repeats the condition that the worker still holds the mark. */
+const ANY_HOLDER: Mutation = {
+  file: 'store/sql/submit.js',
+  find: "`t.worker = b.worker AND ${dialect.instant('t.marked')} = b.marked`",
+  put: "(dialect, '1 = 1')",
+}
+/** Each mark repeats the condition that the schedule is still due. */
+const ANY_INSTANT: Mutation = {
+  file: 'store/sql/mark.js',
+  find: "and('+wake_at <= ?', first.clock)",
+  put: "and('1 = 1')",
+}
 /** The planner treats slots that are not due as due. */
 const PLANS_EARLY: Mutation = {
   file: 'model/plan.js',
@@ -70,6 +82,7 @@ export const BREAKS: readonly Break[] = [
       'submit checks neither that the worker still holds the mark nor that the schedule is still due, so a worker that was suspended between mark and submit repeats a submission that another worker has made',
     mutations: [
       ANY_MARK,
+      ANY_HOLDER,
       {
         file: 'model/plan.js',
         find: 'if (!edited && !isDue(schedule, circumstances.now))\n        return null;',
@@ -88,6 +101,8 @@ export const BREAKS: readonly Break[] = [
       'the table job has no unique keys, and the locks and marks that would also prevent duplicates are disabled, so two workers that wake at the same time both submit, as with any scheduler that reads first and then marks',
     mutations: [
       ANY_MARK,
+      ANY_HOLDER,
+      ANY_INSTANT,
       {
         file: 'store/sql/mark.js',
         find: "LIMIT ${integerLiteral(limit)} ${dialect.locked('skip')}`, [...from.params, ...except.params]);",
@@ -264,6 +279,7 @@ export const BREAKS: readonly Break[] = [
         find: 'schedule.nextRunAt <= now;\n}',
         put: 'schedule.nextRunAt <= new Date(now.getTime() + 1000);\n}',
       },
+      ANY_INSTANT,
       PLANS_EARLY,
     ],
     sql: [],

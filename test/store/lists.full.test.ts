@@ -123,11 +123,11 @@ eachDatabase(({ kind, bare }) => {
     ['failed jobs', () => jobs({ state: 'failed' }), /job_state$/],
     ['jobs of a task', () => jobs({ task: 'task 3' }), /job_task$/],
     ['failed jobs of a task', () => jobs({ task: 'task 3', state: 'failed' }), /job_state$/],
-    ['jobs of a schedule', () => jobs({ scheduleId: 's0000005' }), /job_occurrence$/],
+    ['jobs of a schedule', () => jobs({ scheduleId: 's0000005' }), /job_schedule$/],
     [
       'jobs of a schedule after a position in the list',
       () => jobs({ scheduleId: 's0000005', after: '2026-03-02 00:00:00.000/j0200000' }),
-      /job_occurrence$/,
+      /job_schedule$/,
     ],
     ['jobs of a submitter', () => jobs({ submitter: 'user 3' }), /job_submitter$/],
     ['jobs by id prefix', () => jobs({ id: 'j02' }), primary],

@@ -2,5 +2,10 @@
 import { defineConfig } from 'vitest/config'
 
 export default defineConfig({
-  test: { include: ['test/ui/screenshots.ts'], testTimeout: 600_000, hookTimeout: 120_000 },
+  test: {
+    provide: { databases: 'sqlite' },
+    include: ['test/ui/screenshots.ts'],
+    testTimeout: 600_000,
+    hookTimeout: 120_000,
+  },
 })
