@@ -15,6 +15,7 @@ import { type Report, tellReport } from './report.ts'
 import { Servers } from './servers.ts'
 import type { Suite } from './suite.ts'
 import { blocksSuite } from './suites/blocks.ts'
+import { bodiesSuite } from './suites/bodies.ts'
 import { burstSuite } from './suites/burst.ts'
 import { calendarSuite } from './suites/calendar.ts'
 import { claimsSuite } from './suites/claims.ts'
@@ -34,6 +35,7 @@ const SUITES: readonly Suite[] = [
   idleSuite,
   burstSuite,
   blocksSuite,
+  bodiesSuite,
   queueSuite,
   latenessSuite,
   pickupSuite,

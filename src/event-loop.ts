@@ -1,7 +1,11 @@
-import { setImmediate as turn } from 'node:timers/promises'
+import { setImmediate as turn, setTimeout as pause } from 'node:timers/promises'
 
 /** How long one part of a larger piece of work should occupy the event loop, in milliseconds. */
 export const PART_MS = 50
+/** Less work than this delays nobody. */
+const SHORT_MS = 5
+/** If a turn took longer, other work of the process was the reason. */
+const LONGEST_WAIT_MS = 250
 
 /**
  * For synchronous work in parts: call the returned function between parts. It yields to timers, sockets and signals if
@@ -14,6 +18,28 @@ export function betweenParts(ms = PART_MS): () => Promise<void> {
     await turn()
     turned = performance.now()
   }
+}
+
+/**
+ * The returned function lets one caller continue per turn of the event loop, in the order of the calls, and lets the
+ * next one wait as long as the synchronous work of this one took. Submitting the jobs of a single schedule needs about
+ * twelve turns; if each of them waited for the work of another request, a flood of requests would delay all schedules.
+ */
+export function halfOfTheTime(wait: (ms: number) => Promise<unknown> = pause): () => Promise<void> {
+  let last: Promise<unknown> = Promise.resolve()
+  return () => {
+    const mine = last.then(() => turn())
+    last = mine.then(() => restAfter(wait))
+    return mine
+  }
+}
+
+/** Called right before synchronous work: waits for its end, and then as long as it took. */
+async function restAfter(wait: (ms: number) => Promise<unknown>): Promise<void> {
+  const began = performance.now()
+  await turn()
+  const ms = performance.now() - began
+  if (ms >= SHORT_MS) await wait(Math.min(ms, LONGEST_WAIT_MS))
 }
 
 interface FittingOptions {

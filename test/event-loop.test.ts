@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { betweenParts, Fitting } from '../src/event-loop.ts'
+import { betweenParts, Fitting, halfOfTheTime } from '../src/event-loop.ts'
 
 describe('between the parts of a long computation', () => {
   let now = 0
@@ -28,6 +28,31 @@ describe('between the parts of a long computation', () => {
     expect(await after(49)).toBe(0)
     expect(await after(5000)).toBe(1)
     clearImmediate(immediate)
+  })
+})
+
+describe('callers that share the event loop', () => {
+  let now = 0
+  beforeEach(() => {
+    now = 0
+    vi.spyOn(performance, 'now').mockImplementation(() => now)
+  })
+  afterEach(() => void vi.restoreAllMocks())
+
+  it('continue in order, each after as much time as the one before it took, but not more than 250 ms', async () => {
+    const seen: (string | number)[] = []
+    const next = halfOfTheTime(async (ms) => {
+      seen.push(ms)
+      await Promise.resolve()
+    })
+    const caller = async (name: string, ms: number) => {
+      await next()
+      seen.push(name)
+      now += ms
+    }
+    await Promise.all([caller('long', 20), caller('short', 4), caller('blocks', 900)])
+    await caller('later', 0)
+    expect(seen).toEqual(['long', 20, 'short', 'blocks', 250, 'later'])
   })
 })
 

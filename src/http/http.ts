@@ -3,12 +3,12 @@
  * long, a path outside the mount point, an unknown host, an unknown path, a write from a page on another site, an
  * unknown caller, a role that is too low, a scope where none is allowed, and an invalid query or body.
  */
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Hono } from 'hono'
 import { z } from 'zod'
 import { InvalidInputError } from '../errors.ts'
 import type { Kalends, Logger, Scope } from '../index.ts'
 import { checkKeys, namesOf } from '../keys.ts'
+import { halfOfTheTime } from '../event-loop.ts'
 import { harmless } from '../logger.ts'
 import { collectMetrics } from '../telemetry/metrics.ts'
 import { type Access, type RequestContext, requirePermission, UNKNOWN_USER } from './access.ts'
@@ -105,18 +105,8 @@ function serviceOf(kalends: Kalends, options: HttpOptions) {
     changes: new Changes(kalends, options.events),
     metrics: metricsOf(kalends, options.metrics),
     /** Awaited before long synchronous steps, such as parsing bodies and writing responses. */
-    turn: onePerTurn(),
+    turn: halfOfTheTime(),
   }
-}
-
-/**
- * The returned function lets one caller continue per turn of the event loop, in the order of the calls. If a hundred
- * requests were parsed in one turn, every timer and every response from the database would wait for all of them.
- * Submitting the jobs of a single schedule needs about twelve such responses.
- */
-function onePerTurn(): () => Promise<void> {
-  let last: Promise<void> = Promise.resolve()
-  return () => (last = last.then(() => nextTurn()))
 }
 
 /** @param given  the application's registry with the metrics of `kalends/prometheus`; default: a new registry */

@@ -13,6 +13,7 @@ import { firstLine } from '../errors.ts'
 import { elapsesWithin, timer } from '../timer/index.ts'
 import { plannedInFuture } from './future-slots.ts'
 import { toText } from './instant.ts'
+import { unreadableReason } from './plan.ts'
 
 /** More than this matters: Kalends uses the database's clock, but handlers and logs use their machine's. */
 const CLOCK_SKEW_MS = 2000
@@ -189,22 +190,13 @@ function scheduleFindings(seen: DoctorInput): Finding[] {
 function invalidSchedules(schedules: DoctorInput['schedules']): Finding[] {
   const invalid = schedules.flatMap(({ id, timer: text, idle, lastError }) => {
     if (idle === 'invalid') return [{ id, error: lastError ?? 'no reason was recorded' }]
-    const error = idle === null ? syntaxErrorOf(text) : null
+    const error = idle === null ? unreadableReason(text) : null
     return error === null ? [] : [{ id, error }]
   })
   return findingsOfEach('invalid-schedule', invalid, ({ id, error }) => ({
     problem: `the timer of the schedule '${id}' cannot be read: ${firstLine(error)}`,
     fix: `edit it: \`kalends schedules edit ${quoted(id)} --timer '…'\``,
   }))
-}
-
-function syntaxErrorOf(text: string): string | null {
-  try {
-    timer(text)
-    return null
-  } catch (error) {
-    return error instanceof Error ? error.message : String(error)
-  }
 }
 
 function retryingSchedules({ schedules }: DoctorInput): Finding[] {

@@ -1,5 +1,6 @@
 /** The JSON text of args, results and progress, and what JSON would change without a word. */
 import { InvalidInputError, messageOf } from '../errors.ts'
+import { scanJson } from '../json-scan.ts'
 
 /** MariaDB rejects JSON with 32 or more levels of nesting, MySQL with more than 100, and SQLite with more than 1000. */
 const MAX_JSON_LEVELS = 31
@@ -39,7 +40,7 @@ export function jsonText(
       `${bytes} bytes of JSON exceed the limit of ${limit}; store the data elsewhere and pass a reference, or raise argsLimit of Kalends.open`,
     )
   }
-  const levels = text.length > 2 * MAX_JSON_LEVELS ? levelsOf(text) : 0
+  const levels = text.length > 2 * MAX_JSON_LEVELS ? scanJson(text).levels : 0
   if (levels > MAX_JSON_LEVELS)
     throw new InvalidInputError(
       field,
@@ -61,32 +62,9 @@ export function jsonText(
   )
 }
 
-const QUOTE = 0x22
-const BACKSLASH = 0x5c
-const isOpening = (code: number) => code === 0x5b || code === 0x7b
-const isClosing = (code: number) => code === 0x5d || code === 0x7d
 const SURROGATE = String.raw`\ud`
 /** JSON.stringify escapes a lone surrogate as `\udxxx`, which may follow escaped backslashes. */
 const LONE_SURROGATES = /(?<!\\)((?:\\\\)*)(\\ud[\da-f]{3})/g
-
-/** The nesting depth of a JSON text. [With a regular expression, this takes four to fourteen times as long.] */
-function levelsOf(text: string): number {
-  let levels = 0
-  let level = 0
-  let isInText = false
-  for (let at = 0; at < text.length; at += 1) {
-    const code = text.charCodeAt(at)
-    if (code === QUOTE) isInText = !isInText
-    else if (isInText) {
-      // The escaped character may be a quote.
-      if (code === BACKSLASH) at += 1
-    } else if (isOpening(code)) {
-      level += 1
-      levels = Math.max(levels, level)
-    } else if (isClosing(code)) level -= 1
-  }
-  return levels
-}
 
 /** Properties may be getters that throw the second time; JSON.stringify has read them already. */
 function conversionOrNull(value: unknown, path: string): Conversion | null {

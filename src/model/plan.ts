@@ -66,13 +66,13 @@ export function planEdit(schedule: Plannable, now: Date, open: OpenJobs): Plan |
   }
 }
 
-/** Whether this process can read the text of a timer. */
-export function isReadable(text: string): boolean {
+/** Why this process cannot read the text of a timer, or null if it can. */
+export function unreadableReason(text: string): string | null {
   try {
     timer(text)
-    return true
-  } catch {
-    return false
+    return null
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
   }
 }
 

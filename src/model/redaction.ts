@@ -53,7 +53,7 @@ export class Redaction {
   /** Adds the secrets in other values of the same job. @param secrets  from `secretsOf` */
   addSecrets(secrets: Secrets, payload: Payload): void {
     for (const root of ROOTS)
-      for (const path of this.#pathsOf(root)) changedAt(payload[root], path, (value) => secrets.add(value))
+      for (const path of this.#pathsOf(root)) visitAt(payload[root], path, (value) => secrets.add(value))
   }
 
   /** A value without its secrets. @param secrets  the secrets of the whole job, if the job has other values too */
@@ -80,7 +80,8 @@ export class Redaction {
     if (!this.hides(root)) return input
     const secrets = this.secretsOf({ [root]: stored })
     const known = filled(input, this.redacted(root, stored, secrets), stored, secrets)
-    for (const path of this.#pathsOf(root)) changedAt(known, path, refuseMarker, root)
+    for (const path of this.#pathsOf(root))
+      visitAt(known, path, (value, at) => refuseMarker(value, [root, ...at].join('.')))
     return known
   }
 
@@ -94,21 +95,61 @@ function isPath(path: string): boolean {
   return ROOTS.some((one) => one === root) && keys.every((key) => key !== '')
 }
 
-/** A path also applies to each item of an array. @param change  receives a value and its full path */
+/** A path also applies to each item of an array. @param visit  receives a value and its full path */
+function visitAt(
+  value: unknown,
+  path: readonly string[],
+  visit: (value: unknown, at: readonly (string | number)[]) => void,
+  depth = 0,
+  at: (string | number)[] = [],
+): void {
+  if (depth === path.length) return visit(value, at)
+  eachPart(value, path, depth, (item, name, next) => {
+    at.push(name)
+    visitAt(item, path, visit, next, at)
+    at.pop()
+  })
+}
+
+/** The value with the parts at the path changed. Parts without a change are not copied. */
 function changedAt(
   value: unknown,
   path: readonly string[],
-  change: (value: unknown, at: string) => unknown,
-  at = '',
+  change: (value: unknown) => unknown,
+  depth = 0,
 ): unknown {
-  const [key, ...rest] = path
-  if (key === undefined) return change(value, at)
+  if (depth === path.length) return change(value)
   if (typeof value !== 'object' || value === null) return value
-  return mapped(value, (item, name) => {
-    const isNamed = key === '*' || key === name
-    if (!isNamed && !Array.isArray(value)) return item
-    return changedAt(item, isNamed ? rest : path, change, `${at}.${name}`)
+  const changes = new Map<string, unknown>()
+  eachPart(value, path, depth, (item, name, next) => {
+    const changed = changedAt(item, path, change, next)
+    if (changed !== item) changes.set(String(name), changed)
   })
+  if (changes.size === 0) return value
+  return mapped(value, (item, name) => (changes.has(name) ? changes.get(name) : item))
+}
+
+/** @param use  receives each part of the value to which the path leads, its name, and the depth of the path there */
+function eachPart(
+  value: unknown,
+  path: readonly string[],
+  depth: number,
+  use: (item: unknown, name: string | number, next: number) => void,
+): void {
+  const key = path[depth] ?? ''
+  const isAny = key === '*'
+  const isLast = depth === path.length - 1
+  if (Array.isArray(value)) {
+    for (let index = 0; index < value.length; index += 1) {
+      const item: unknown = value[index]
+      // No part of a string or number is at the rest of the path. A list may have many of them.
+      if (!isLast && (typeof item !== 'object' || item === null)) continue
+      const isNamed = isAny || key === String(index)
+      if (isNamed || typeof item === 'object') use(item, index, isNamed ? depth + 1 : depth)
+    }
+  } else if (typeof value === 'object' && value !== null)
+    for (const name of isAny ? Object.keys(value) : [key])
+      if (Object.hasOwn(value, name)) use(ownProperty(value, name), name, depth + 1)
 }
 
 /** @param names  new names for some properties of an object */
@@ -140,7 +181,8 @@ function refuseMarker(value: unknown, at: string): void {
 /** Replaces each part of the input that equals the redacted form of the stored part with that stored part. */
 function filled(input: unknown, shown: unknown, stored: unknown, secrets: Secrets): unknown {
   if (typeof input === 'string') return input === shown ? stored : input
-  if (typeof input !== 'object' || input === null) return input
+  if (typeof input !== 'object' || input === null || typeof stored !== 'object' || stored === null)
+    return input
   const names = new Map([...secrets.shownNames(stored)].map(([name, shownName]) => [shownName, name]))
   return mapped(
     input,

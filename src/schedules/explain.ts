@@ -5,7 +5,7 @@ import { ordinal } from '../model/open-job.ts'
 import { elapsesOf } from '../model/plan.ts'
 import { EVERY_TASK } from '../model/task.ts'
 import type { Schedule } from '../model/schedule.ts'
-import { inWords, timer } from '../timer/index.ts'
+import { type Elapses, inWords, timer } from '../timer/index.ts'
 import { type Evidence, MINUTE_MS, shown, startOfMinute } from './evidence.ts'
 
 /** Why a schedule did or did not run, and when it will run next. */
@@ -165,7 +165,7 @@ function aboutTime(evidence: Evidence, at: Date): string[] {
     return [`It did not run at ${when}: it was created later, at ${shown(schedule.createdAt, schedule)}.`]
   const next = around.find((job) => job.slot !== null && job.slot >= elapse)
   // A skip is stored at the newest of its consecutive slots, and a run may represent earlier slots.
-  if (next?.slot && standsFor(next, next.slot, elapse, schedule)) {
+  if (next?.slot && standsFor(next, next.slot, elapse, elapsesOf(schedule, elapse))) {
     if (next.state === 'skipped')
       return [sentence(`It did not run for ${when}: ${skipWords(next, schedule)}`)]
     return [
@@ -243,17 +243,32 @@ function elapseInMinute(schedule: Schedule, at: Date): Date | null {
   return first !== null && first.getTime() < minute + MINUTE_MS ? first : null
 }
 
+/** A skip or a run may represent millions of elapses; beyond this number, their rate decides. */
+const MAX_COUNTED_ELAPSES = 1000
+
 /**
- * Whether this job covers the elapse: there are at most `missed` slots from the elapse to the job's own slot. For a
+ * Whether this job covers the elapse: there are at most `missed` elapses from this one to the job's own slot. For a
  * skip, its own slot counts; for a run, it does not.
  */
-function standsFor(job: Job, slot: Date, elapse: Date, schedule: Schedule): boolean {
+export function standsFor(
+  { state, missed }: Pick<Job, 'state' | 'missed'>,
+  slot: Date,
+  elapse: Date,
+  timing: Pick<Elapses, 'next'>,
+): boolean {
+  const isBefore = (at: Date) => (state === 'skipped' ? at <= slot : at < slot)
   let count = 0
-  for (let at: Date | null = elapse; at !== null && count <= job.missed; at = nextAfter(schedule, at)) {
-    if (job.state === 'skipped' ? at > slot : at >= slot) break
+  let at: Date | null = elapse
+  while (at !== null && isBefore(at) && count <= missed) {
+    if (count === MAX_COUNTED_ELAPSES) {
+      const perElapse = (at.getTime() - elapse.getTime()) / count
+      const most = state === 'skipped' ? missed - 1 : missed
+      return slot.getTime() - elapse.getTime() <= most * perElapse
+    }
     count += 1
+    at = timing.next(at)
   }
-  return count > 0 && count <= job.missed
+  return count > 0 && count <= missed
 }
 
 function nextAfter(schedule: Schedule, after: Date): Date | null {

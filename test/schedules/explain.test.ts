@@ -1,6 +1,8 @@
 /** The sentences with which `explain` describes a schedule, and says why it ran or did not run. */
 import { expect, it } from 'vitest'
 import { type Kalends, NotFoundError, task } from '../../src/index.ts'
+import { standsFor } from '../../src/schedules/explain.ts'
+import { timer } from '../../src/timer/index.ts'
 import { ended, gate, scene, signal } from '../kalends/scene.ts'
 import { ADOPT, eachDatabase, type TestDatabase } from '../support/databases.ts'
 
@@ -481,3 +483,27 @@ async function changed(database: TestDatabase, columns: Record<string, string>):
   for (const [column, value] of Object.entries(columns))
     await database.query(`UPDATE periodic_task SET ${column} = ? WHERE id = 's'`, [value])
 }
+
+it.each([
+  // A tenth of the elapses that a skip represents, or one more than all.
+  ['skipped', 300_000, 3_000_000, true],
+  ['skipped', 2_999_999, 3_000_000, true],
+  ['skipped', 3_000_000, 3_000_000, false],
+  ['success', 3_000_000, 3_000_000, true],
+  ['success', 3_100_000, 3_000_000, false],
+  ['skipped', 0, 1, true],
+] as const)(
+  'a job in the state %s, %i slots after an elapse, of %i missed slots covers it: %s, after counting at most 1000',
+  (state, slots, missed, covers) => {
+    const each = timer('*:*:*')
+    let counted = 0
+    const next = (after: Date) => {
+      counted += 1
+      return each.next(after)
+    }
+    const elapse = new Date('2026-01-01T10:00:00Z')
+    const slot = new Date(elapse.getTime() + slots * 1000)
+    expect(standsFor({ state, missed }, slot, elapse, { next })).toBe(covers)
+    expect(counted).toBeLessThanOrEqual(1000)
+  },
+)

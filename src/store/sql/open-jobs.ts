@@ -149,7 +149,7 @@ function cancellable(of: AnyContext, uid: string, scope: Condition): Promise<{ i
 }
 
 /**
- * Does the same as `cancelOpen` for a paused schedule, but in transactions of its own, and without the jobs that the
+ * Like `cancelOpen` for a paused schedule, but in transactions of its own, and without the jobs that the
  * database rejects.
  *
  * @throws StoreUnavailableError when other transactions have locked some of the jobs

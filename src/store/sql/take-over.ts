@@ -8,7 +8,7 @@
 import { spanWords } from '../../duration.ts'
 import { fromText } from '../../model/instant.ts'
 import { DEFAULT_REPORT_MS, fenceOf } from '../../model/job.ts'
-import { isReadable } from '../../model/plan.ts'
+import { unreadableReason } from '../../model/plan.ts'
 import type { AttemptEnd } from '../../model/settle.ts'
 import type { UnsettledAttempt } from '../executing-store.ts'
 import { integerLiteral, placeholders } from '../literals.ts'
@@ -94,7 +94,7 @@ export async function sweep(
   await repairEach(isolations.of('endRetry'), of('retries nothing'), async (id) => {
     await repairSchedule(context, id, retriesNothing(tables, tables.schedule), NO_RETRY)
   })
-  const readable = of('invalid timer').filter(({ id: text }) => isReadable(text))
+  const readable = of('invalid timer').filter(({ id: text }) => unreadableReason(text) === null)
   for (const id of await planReadable(context, readable))
     repaired.push(`another worker could not read the timer of the schedule ${id}`)
   if (of('held').length > 0) await thaw(context)
