@@ -57,7 +57,7 @@ export default defineConfig({
           page('Beside migration tools', 'guides/beside-migration-tools'),
           page('Testing', 'guides/testing'),
           page('Shutdown, containers, probes', 'guides/shutdown'),
-          page('Bundlers, CommonJS and Jest', 'guides/bundling'),
+          page('Bundlers, hot reload, CommonJS and Jest', 'guides/bundling'),
           page('Your own job table', 'guides/your-own-job-table'),
           page('Other queues', 'guides/other-queues'),
           page('Observing', 'guides/observing'),

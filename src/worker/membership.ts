@@ -38,6 +38,8 @@ export interface MembershipOptions
   readonly onCutOff: (workerId: string) => void
   readonly onRegistered: () => void
   readonly onDead: (workerId: string) => void
+  /** This process also runs a worker that started earlier. */
+  readonly onTwin: (workerId: string) => void
 }
 
 const BEATS_PER_LEASE = 5
@@ -59,6 +61,8 @@ export class Membership {
   #lostAt: number | null = null
   /** As of the last heartbeat. */
   #workers: readonly WorkerRecord[] = []
+  /** The worker that was last reported as running in the same process. */
+  #twin: string | null = null
   /** Why this version can no longer use the tables, or null if it can. */
   #outdated: string | null = null
 
@@ -161,10 +165,28 @@ export class Membership {
     const asked = monotonicNow()
     const { workers: list, lowestVersion } = await workers.list()
     this.#workers = list
+    this.#reportTwin()
     this.#outdated = versionProblem(lowestVersion, version)
     if (this.#outdated !== null) throw new SchemaError(`${this.#outdated}; it takes on no work until then`)
     if ((await this.#deadWorkers.evict(list, asked, this.#id)) > 0) this.takeOver.wake()
     return Math.max(0, this.#beatMs - (monotonicNow() - started))
+  }
+
+  /** A worker that had the same process id before a restart sends no more heartbeats. */
+  #reportTwin(): void {
+    const own = this.#workers.find(({ id }) => id === this.#id)
+    if (own === undefined) return
+    const twin = this.#workers.find(
+      ({ id, host, pid, startedAt, heartbeatAt }) =>
+        id !== own.id &&
+        host === own.host &&
+        pid === own.pid &&
+        startedAt <= own.startedAt &&
+        heartbeatAt > own.startedAt,
+    )
+    if (twin === undefined || twin.id === this.#twin) return
+    this.#twin = twin.id
+    this.#options.onTwin(twin.id)
   }
 
   #beaten(sentAt: number): void {

@@ -88,6 +88,13 @@ export function reporterOf(logger: Logger, events: Emitter<KalendsEvents>, redac
       events.emit('workerLost', () => ({ worker }))
     },
 
+    onTwin(worker: string): void {
+      logger.warn(
+        { worker },
+        `This process also runs the worker '${worker}', which started earlier: stop one of them. After a hot reload, the earlier one is left over: see docs/guides/bundling.md`,
+      )
+    },
+
     onRepaired(text: string): void {
       logger.warn({}, `Repaired: ${text}`)
     },

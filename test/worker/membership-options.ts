@@ -31,6 +31,7 @@ export const LONELY: Omit<MembershipOptions, 'monotonicNow' | 'leaseMs'> = {
   onSettled: nothing,
   onRegistered: nothing,
   onDead: nothing,
+  onTwin: nothing,
   onRepaired: nothing,
   onError: (error) => {
     throw error

@@ -1,4 +1,5 @@
 /** Heartbeats, evictions and takeovers: when a worker sends which queries, and when it gives up its jobs. */
+import { hostname } from 'node:os'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { StoreUnavailableError } from '../../src/errors.ts'
 import { CutOff } from '../../src/worker/cut-off.ts'
@@ -18,7 +19,7 @@ const DEAD_AFTER_MS = 3 * BEAT_MS * 0.99
 /** The queries of each beat. */
 const BEAT: ReadonlySet<string> = new Set(['heartbeat', 'list'])
 
-interface Scene extends Partial<Pick<MembershipOptions, 'executing' | 'onError' | 'onDead'>> {
+interface Scene extends Partial<Pick<MembershipOptions, 'executing' | 'onError' | 'onDead' | 'onTwin'>> {
   /** The duration of a full sweep. */
   readonly sweepMs?: number
   /** Whether sweeps find orphans. */
@@ -462,4 +463,46 @@ describe('a worker that is cut off from the database', () => {
     await vi.advanceTimersByTimeAsync(4 * LEASE_MS)
     expect(cutOff).toHaveLength(2)
   })
+})
+
+it('a worker that started earlier in the same process is reported once, as long as it sends heartbeats', async () => {
+  const twins: string[] = []
+  const at = (minute: number) => new Date(Date.UTC(2026, 0, 1, 0, minute))
+  const record = (id: string, more: Partial<WorkerRecord> = {}): WorkerRecord => ({
+    id,
+    name: 'w',
+    host: hostname(),
+    pid: process.pid,
+    tasks: [],
+    sets: {},
+    startedAt: at(0),
+    heartbeatAt: at(10),
+    ...more,
+  })
+  const others = [
+    record('before a restart', { heartbeatAt: at(5) }),
+    record('on another host', { host: 'elsewhere' }),
+    record('of another process', { pid: process.pid + 1 }),
+    record('of a later start', { startedAt: at(6) }),
+  ]
+  let list = others
+  const membership: Membership = new Membership({
+    ...LONELY,
+    workers: {
+      ...LONELY.workers,
+      list: async () => ({
+        workers: [...list, record(membership.id() ?? '', { startedAt: at(5) })],
+        lowestVersion: null,
+      }),
+    },
+    leaseMs: LEASE_MS,
+    monotonicNow: () => 0,
+    onTwin: (id) => void twins.push(id),
+  })
+  await membership.beat()
+  expect(twins).toEqual([])
+  list = [...others, record('of a hot reload')]
+  await membership.beat()
+  await membership.beat()
+  expect(twins).toEqual(['of a hot reload'])
 })
