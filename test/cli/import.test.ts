@@ -47,6 +47,39 @@ function jsonLines(text: string): Line[] {
     .map((line): Line => JSON.parse(line))
 }
 
+describe('files that only look like crontabs', () => {
+  test.each([
+    '1\t5\tcron.daily\tnice run-parts /etc/cron.daily',
+    'RANDOM_DELAY=45\n@monthly 45 cron.monthly nice run-parts --report /etc/cron.monthly',
+    'START_HOURS_RANGE=3-22\n7 25 weekly-backup /usr/local/bin/backup',
+  ])('an anacrontab is refused with the line and what to do: %j', (text) => {
+    for (const system of [undefined, true, false])
+      expect(() => readCrontab(text, { system, zone: 'UTC' })).toThrow(
+        /^line \d: this is an anacrontab, .*: create a schedule for each line, such as `kalends schedules add/,
+      )
+  })
+
+  test.each([
+    ['0 3 * * * -n -q /usr/bin/backup --all', false, '/usr/bin/backup --all', 'allow', '', 1],
+    ['0 3 * * * -s sync-mail', false, 'sync-mail', 'skip', '', 0],
+    ['@daily -ns sync-mail', false, 'sync-mail', 'skip', '', 1],
+    ['0 3 * * * root -sq sync-mail -q', true, 'sync-mail -q', 'skip', 'root', 1],
+  ])(
+    'the flags of OpenBSD and FreeBSD are no part of the command: %s',
+    (line, system, shell, overlap, user, notes) => {
+      const candidate = one(line, { system })
+      expect(candidate.schedule).toMatchObject({ overlap, args: { shell, ...(user !== '' && { user }) } })
+      expect(candidate.notes).toHaveLength(notes)
+    },
+  )
+
+  test('a command that begins with another flag is refused', () => {
+    const { schedule, notes } = one('0 3 * * * -x backup')
+    expect(schedule).toBeNull()
+    expect(notes).toEqual(["'-x' is neither a command nor one of the flags -n, -q and -s"])
+  })
+})
+
 describe('a crontab', () => {
   const entries = readCrontab(crontab, { system: false, zone: 'Europe/Berlin' })
   const schedules = entries.filter(({ schedule }) => schedule !== null)

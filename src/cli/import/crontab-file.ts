@@ -1,4 +1,4 @@
-/** Reads crontabs, as described in crontab(5) of Debian and of cronie. */
+/** Reads crontabs, as described in crontab(5) of Debian, cronie, OpenBSD and FreeBSD. */
 import { basename } from 'node:path/posix'
 import { checkedZone, fromCrontab, timeSpan } from '../../timer/index.ts'
 import type { CommandArgs } from '../command-task.ts'
@@ -40,6 +40,7 @@ interface Line {
 /** @throws UsageError if it is unclear whether lines name a user, or if a line contradicts `system` or another line */
 export function readCrontab(text: string, { system, zone }: CrontabOptions): Candidate[] {
   const lines = linesOf(text)
+  checkIsCrontab(lines)
   const column = userColumn(lines, system)
   return lines.flatMap((line) => candidatesOf(line, column, zone))
 }
@@ -66,6 +67,18 @@ function linesOf(text: string): Line[] {
     comment = null
   }
   return lines
+}
+
+/** In anacrontab(5), a line has a period in days, a delay in minutes, an identifier and a command. */
+const ANACRON_LINE = /^(?:\d+|@\w+)\s+\d+\s+[A-Za-z][\w.-]*\s+\S/
+
+/** @throws UsageError */
+function checkIsCrontab(lines: readonly Line[]): void {
+  const line = lines.find(({ original, env }) => env.has('START_HOURS_RANGE') || ANACRON_LINE.test(original))
+  if (line !== undefined)
+    throw new UsageError(
+      `${line.source}: this is an anacrontab, whose lines begin with a period in days, a delay in minutes and an identifier: create a schedule for each line, such as \`kalends schedules add backup --timer daily -- …\``,
+    )
 }
 
 /** 'assumed' if the only evidence is that users with these names exist on the machine. */
@@ -112,11 +125,16 @@ function candidatesOf(line: Line, column: UserColumn, zone: string) {
   const { source, original, comment, env, time, rest } = line
   const hasUsers = column !== 'absent'
   const [, user = '', text] = (hasUsers ? /^(\S+)\s+(\S.*)$/ : /^()(\S.*)$/).exec(rest) ?? []
-  const { command, stdin } = split(text ?? '')
+  const [, flags = '', words = ''] = /^((?:-[nqs]+\s+)*)(.*)$/.exec(text ?? '') ?? []
+  const { command, stdin } = split(words)
   return candidates({ source, original, name: nameOf(text === undefined ? original : command) }, () => {
     if (text === undefined)
       throw new Refusal(
         `must have ${original.startsWith('@') ? 'a time' : 'five fields'}${hasUsers ? ', a user' : ''} and a command`,
+      )
+    if (command.startsWith('-'))
+      throw new Refusal(
+        `'${command.split(/\s/, 1)[0]}' is neither a command nor one of the flags -n, -q and -s`,
       )
     if (time === '@reboot')
       throw new Refusal('@reboot is not a time: start it with the machine, as a service')
@@ -125,6 +143,10 @@ function candidatesOf(line: Line, column: UserColumn, zone: string) {
         ? [`'${user}' is read as the user, because this machine has one: if it is a command, use --no-system`]
         : []
     const timer = fromCrontab(withRanges(time, notes), checkedZone(env.get('CRON_TZ') ?? zone))
+    if (/[nq]/.test(flags))
+      notes.push(
+        `${flags.trim()}: -n and -q concern the mail and the log of cron; output goes to the log of the job`,
+      )
     const delay = env.get('RANDOM_DELAY')
     return [
       {
@@ -135,7 +157,7 @@ function candidatesOf(line: Line, column: UserColumn, zone: string) {
           jitter: delay === undefined ? 0 : timeSpan(`${delay}min`),
           // cron does not make up missed runs, and does not check whether the previous run has finished.
           catchUp: 0,
-          overlap: 'allow',
+          overlap: flags.includes('s') ? 'skip' : 'allow',
           timeout: LONGEST_RUN,
         },
         notes: [...notes, ...notesOf(env)],
