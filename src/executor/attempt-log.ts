@@ -42,9 +42,8 @@ export class AttemptLog {
 
   /** The line does not count against the handler's limit. @returns the length of the line in bytes */
   write(level: LogLevel, message: string): number {
-    // SQLite drivers cut a string at NUL when they read it.
     // oxlint-disable-next-line typescript/no-unnecessary-type-conversion -- handlers in JavaScript log any value
-    const text = this.secrets.storable(String(message).replaceAll('\0', '␀'), MAX_LINE_BYTES)
+    const text = this.secrets.storable(String(message), MAX_LINE_BYTES)
     this.#logged?.add(text)
     this.#journal.log({ jobId: this.#job.id, at: this.#now(), level, message: text })
     return Buffer.byteLength(text)

@@ -211,9 +211,29 @@ const LONG_PREFIX = 64
 const CUT = /… \(cut, of \d+ bytes\)$/
 
 /** A node of the trie: the characters that can come next, and whether a secret ends here. */
-interface Step {
-  readonly next: Map<number, Step>
-  isEnd: boolean
+class Step {
+  isEnd = false
+  /** Most nodes have one child, for which a map would take ten times the memory. */
+  #code = Number.NaN
+  #first: Step | undefined
+  #others: Map<number, Step> | null = null
+
+  get isEmpty(): boolean {
+    return this.#first === undefined
+  }
+
+  at(code: number): Step | undefined {
+    return code === this.#code ? this.#first : this.#others?.get(code)
+  }
+
+  add(code: number): Step {
+    const step = new Step()
+    if (this.#first === undefined) {
+      this.#code = code
+      this.#first = step
+    } else (this.#others ??= new Map()).set(code, step)
+    return step
+  }
 }
 
 /**
@@ -223,7 +243,7 @@ interface Step {
 export class Secrets {
   /** Secrets to add to the trie once there is text to search; most jobs have no text. Null if they are unknown or too many. */
   #waiting: string[] | null
-  readonly #start: Step = { next: new Map(), isEnd: false }
+  readonly #start = new Step()
   /** The number of characters in the trie; a common prefix counts once. */
   #characters = 0
 
@@ -246,7 +266,7 @@ export class Secrets {
   hiddenInText(text: string): string {
     const start = this.#trie()
     if (start === null) return REDACTED
-    if (isEmpty(start)) return text
+    if (start.isEmpty) return text
     let shown = ''
     let from = 0
     const cutAt = text.search(CUT)
@@ -262,14 +282,17 @@ export class Secrets {
     return shown + text.slice(from)
   }
 
-  /** The text without the secrets, cut to `mostBytes`, and well-formed, so that it can be stored. */
+  /**
+   * The text without the secrets, cut to `mostBytes`, and in a form that every database can store: well-formed, and with
+   * ␀ in place of NUL, at which drivers for SQLite cut a string when they read it.
+   */
   storable(text: string, mostBytes: number): string {
-    return shortened(this.hiddenInText(text).toWellFormed(), mostBytes)
+    return shortened(this.hiddenInText(text).replaceAll('\0', '␀').toWellFormed(), mostBytes)
   }
 
   /** Redacts secrets in every string, number and property name of a JSON value. */
   hiddenIn(value: unknown): unknown {
-    if (isEmpty(this.#trie())) return value
+    if (this.#trie()?.isEmpty === true) return value
     if (typeof value === 'string') return this.hiddenInText(value)
     if (typeof value === 'number')
       return this.hiddenInText(String(value)) === String(value) ? value : REDACTED
@@ -308,20 +331,15 @@ export class Secrets {
     let step = this.#start
     for (let at = 0; at < form.length && this.#characters <= MAX_SECRET_CHARACTERS; at += 1) {
       const code = form.charCodeAt(at)
-      let next = step.next.get(code)
+      let next = step.at(code)
       if (next === undefined) {
-        next = { next: new Map(), isEnd: false }
-        step.next.set(code, next)
+        next = step.add(code)
         this.#characters += 1
       }
       step = next
     }
     step.isEnd = true
   }
-}
-
-function isEmpty(start: Step | null): boolean {
-  return start?.next.size === 0
 }
 
 const NO_SECRETS = new Secrets([])
@@ -355,7 +373,7 @@ function secretAt(text: string, at: number, start: Step, cutAt: number): number 
     const isCut = at + length === cutAt && length >= SHORTEST_SECRET
     if (step.isEnd || isCut || length >= LONG_PREFIX) found = length
     // Beyond the end of the text, charCodeAt returns NaN, which no step contains.
-    step = step.next.get(text.charCodeAt(at + length))
+    step = step.at(text.charCodeAt(at + length))
     if (step === undefined) return found
   }
 }
