@@ -1,6 +1,7 @@
 /** One connection, which behaves the same with every driver. */
 import { messageOf, StoreUnavailableError } from '../../errors.ts'
 import type { SqlValue } from '../database.ts'
+import { obstacleAt } from './file.ts'
 import { type Connect, type DriverConnection, type DriverStatement, inTransaction } from './driver.ts'
 
 /**
@@ -41,9 +42,10 @@ export class SqliteConnection {
     try {
       client = connect(path)
     } catch (error) {
-      throw new StoreUnavailableError(`The database file '${path}' cannot be opened: ${messageOf(error)}`, {
-        cause: error,
-      })
+      throw new StoreUnavailableError(
+        `The database file '${path}' cannot be opened: ${obstacleAt(path) ?? messageOf(error)}`,
+        { cause: error },
+      )
     }
     if (typeof inTransaction(client) === 'boolean') return new SqliteConnection(client)
     client.close()

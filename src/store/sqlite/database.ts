@@ -28,7 +28,7 @@ import { CopiesCheck } from './copies.ts'
 import { sqliteDialect } from './dialect.ts'
 import { type Connect, driverNamed } from './driver.ts'
 import { isBusy, isNoSavepoint, isNotADatabase, isUnavailable } from './errors.ts'
-import { fileCheck, makePrivate, MEMORY } from './file.ts'
+import { checkIsFile, fileCheck, isWritable, makePrivate, MEMORY, obstacleAt } from './file.ts'
 import { SqliteLentSession } from './lent-session.ts'
 import { Turns } from './turns.ts'
 import { admitted } from '../admission.ts'
@@ -43,6 +43,7 @@ export interface SqliteOptions extends Pick<OpenOptions, 'clock' | 'logger'> {
 
 export class SqliteDatabase implements Database {
   readonly dialect: Dialect
+  readonly #path: string
   readonly #connection: SqliteConnection
   readonly #turns: Turns
   readonly #use: Use
@@ -52,6 +53,7 @@ export class SqliteDatabase implements Database {
   readonly #direct: Sql
 
   private constructor(
+    path: string,
     connection: SqliteConnection,
     dialect: Dialect,
     checkFile: () => void,
@@ -59,6 +61,7 @@ export class SqliteDatabase implements Database {
     turns = new Turns(),
     use: Use = 'loops',
   ) {
+    this.#path = path
     this.dialect = dialect
     this.#connection = connection
     this.#checkFile = checkFile
@@ -82,9 +85,11 @@ export class SqliteDatabase implements Database {
     { clock = null, connect, logger = silentLogger }: SqliteOptions = {},
   ): Promise<SqliteDatabase> {
     const connecting = connect ?? (await driverNamed(undefined, path !== MEMORY))
+    checkIsFile(path)
     makePrivate(path)
     const connection = SqliteConnection.open(path, connecting)
     const database = new SqliteDatabase(
+      path,
       connection,
       sqliteDialect(clock),
       fileCheck(path),
@@ -92,12 +97,14 @@ export class SqliteDatabase implements Database {
     )
     try {
       await database.#retryWhileBusy(async () => connection.configure())
-      // Switching to WAL, which several processes may attempt at once, locks the whole file for a moment.
-      const mode = await database.#retryWhileBusy(async () => connection.pragma('journal_mode = WAL'))
-      if (mode !== 'wal' && mode !== 'memory')
-        throw new StoreUnavailableError(
-          `The database file '${path}' cannot use a write-ahead log: its journal mode stays '${String(mode)}'; the file must be on a local disk`,
+      const encoding = await database.#retryWhileBusy(async () => connection.pragma('encoding'))
+      if (encoding !== 'UTF-8')
+        throw new InvalidInputError(
+          'database',
+          `the file '${path}' stores text as ${String(encoding)}, but Kalends needs UTF-8: copy it to a new file with \`sqlite3 old.db .dump | sqlite3 new.db\``,
         )
+      // A file that cannot be written can be read, without a log of its writes.
+      if (isWritable(path)) await database.#useWal()
       database.#copies?.check()
       return database
     } catch (error) {
@@ -111,9 +118,26 @@ export class SqliteDatabase implements Database {
     }
   }
 
+  /** Switching to WAL, which several processes may attempt at once, locks the whole file for a moment. */
+  async #useWal(): Promise<void> {
+    const mode = await this.#retryWhileBusy(async () => this.#connection.pragma('journal_mode = WAL'))
+    if (mode === 'wal' || mode === 'memory') return
+    throw new StoreUnavailableError(
+      `The database file '${this.#path}' cannot use a write-ahead log: its journal mode stays '${String(mode)}'; the file must be on a local disk`,
+    )
+  }
+
   /** The same connection for another use. `Turns` decides which use is next. Closing either one closes both. */
   beside(use: Use): SqliteDatabase {
-    return new SqliteDatabase(this.#connection, this.dialect, this.#checkFile, this.#copies, this.#turns, use)
+    return new SqliteDatabase(
+      this.#path,
+      this.#connection,
+      this.dialect,
+      this.#checkFile,
+      this.#copies,
+      this.#turns,
+      use,
+    )
   }
 
   mostAtOnce(): number {
@@ -168,7 +192,7 @@ export class SqliteDatabase implements Database {
         return result
       } catch (error) {
         if (this.#connection.inTransaction) this.#connection.exec('ROLLBACK')
-        throw isUnavailable(error) ? unavailable(error) : error
+        throw isUnavailable(error) ? unavailable(this.#path, error) : error
       }
     })
   }
@@ -207,7 +231,7 @@ export class SqliteDatabase implements Database {
       try {
         return await work()
       } catch (error) {
-        if (isUnavailable(error)) throw unavailable(error)
+        if (isUnavailable(error)) throw unavailable(this.#path, error)
         if (!isBusy(error)) throw error
         if (performance.now() > deadline) throw locked(error)
         await delay(Math.random() * Math.min(2 ** attempt, 25))
@@ -216,8 +240,13 @@ export class SqliteDatabase implements Database {
   }
 }
 
-function unavailable(error: unknown): StoreUnavailableError {
-  return new StoreUnavailableError(`The database file cannot be used: ${messageOf(error)}`, { cause: error })
+function unavailable(path: string, error: unknown): StoreUnavailableError {
+  const obstacle = obstacleAt(path)
+  const reason = obstacle === null ? '' : `: ${obstacle}`
+  return new StoreUnavailableError(
+    `The database file '${path}' cannot be used: ${messageOf(error)}${reason}`,
+    { cause: error },
+  )
 }
 
 /** If the application awaits a call to Kalends while its own transaction is open, each waits for the other. */

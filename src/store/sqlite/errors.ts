@@ -1,6 +1,9 @@
 import { messageOf } from '../../errors.ts'
 
-/** node:sqlite reports numbers (https://sqlite.org/rescode.html), the other drivers names. */
+/**
+ * node:sqlite reports numbers (https://sqlite.org/rescode.html), the other drivers names, and libsql a number for a name
+ * that it does not know. The lowest eight bits of a number are the kind of the error.
+ */
 const NAMES: Readonly<Record<number, string>> = {
   1: 'SQLITE_ERROR',
   3: 'SQLITE_PERM',
@@ -23,9 +26,10 @@ const NAMES: Readonly<Record<number, string>> = {
 
 function code(error: unknown): string {
   if (typeof error !== 'object' || error === null) return ''
-  if ('errcode' in error && typeof error.errcode === 'number')
-    return NAMES[error.errcode] ?? NAMES[error.errcode % 256] ?? ''
-  return 'code' in error && typeof error.code === 'string' ? error.code : ''
+  const name = 'code' in error && typeof error.code === 'string' ? error.code : ''
+  const unnamed = /^UNKNOWN_SQLITE_ERROR_(\d+)$/.exec(name)?.[1]
+  const number = 'errcode' in error ? error.errcode : unnamed && Number(unnamed)
+  return typeof number === 'number' ? (NAMES[number] ?? NAMES[number % 256] ?? '') : name
 }
 
 /** Whether the error means that another connection holds the lock. */

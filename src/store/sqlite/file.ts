@@ -1,6 +1,6 @@
-import { type BigIntStats, closeSync, openSync, statSync } from 'node:fs'
-import { resolve } from 'node:path'
-import { messageOf, StoreUnavailableError } from '../../errors.ts'
+import { accessSync, type BigIntStats, closeSync, constants, openSync, statSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { InvalidInputError, messageOf, StoreUnavailableError } from '../../errors.ts'
 
 export const MEMORY = ':memory:'
 
@@ -16,6 +16,50 @@ export function makePrivate(path: string): void {
   } catch {
     // The file already exists, or it cannot be created. In the latter case, opening it reports the reason.
   }
+}
+
+/** Opening a named pipe would block the process for ever. @throws InvalidInputError */
+export function checkIsFile(path: string): void {
+  if (path === MEMORY || (statusOf(path)?.isFile() ?? true)) return
+  throw new InvalidInputError('database', `'${resolve(path)}' is not a file; name a file, or a new one in it`)
+}
+
+export function isWritable(path: string): boolean {
+  return path === MEMORY || may(path, constants.W_OK)
+}
+
+/** What the operating system does not permit this process, and what to do; null if that is not the problem. */
+export function obstacleAt(path: string): string | null {
+  if (path === MEMORY) return null
+  const file = resolve(path)
+  const folder = dirname(file)
+  if (statusOf(folder) === null) return `the folder '${folder}' does not exist: create it`
+  if (statusOf(file) === null)
+    return `the folder '${folder}' is not writable for this process${ownerOf(folder)}`
+  for (const one of [file, `${file}-wal`, `${file}-shm`, `${file}-journal`]) {
+    if (statusOf(one) === null) continue
+    if (!may(one, constants.R_OK)) return `this process may not read '${one}'${ownerOf(one)}`
+    if (!may(one, constants.W_OK)) return `this process may not write '${one}'${ownerOf(one)}`
+  }
+  if (may(folder, constants.W_OK)) return null
+  return `this process may not create files in the folder '${folder}'${ownerOf(folder)}, where SQLite needs '${file}-wal' and '${file}-shm' even for reading`
+}
+
+function may(path: string, mode: number): boolean {
+  try {
+    accessSync(path, mode)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** In words of `chown` and `chmod`, which change it. */
+function ownerOf(path: string): string {
+  const found = statusOf(path)
+  const user = process.getuid?.()
+  if (found === null || user === undefined) return ''
+  return ` (its owner is ${found.uid} and its mode ${(Number(found.mode) % 0o1000).toString(8)}; this process has the user ${user})`
 }
 
 /**
