@@ -28,7 +28,7 @@ export function commandUser(name: string): CommandUser {
 }
 
 /** Service accounts often have a home directory that does not exist. */
-export function homeOnDisk(home: string | undefined): string {
+function homeOnDisk(home: string | undefined): string {
   return home !== undefined && existsSync(home) ? home : '/'
 }
 

@@ -1,5 +1,5 @@
 /** When a file is imported again, its entries are matched with the existing schedules. */
-import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { type Candidate, LONGEST_RUN } from '../../src/cli/import/candidate.ts'
@@ -31,7 +31,7 @@ function candidate(text: string): Candidate {
     overlap: 'allow' as const,
     timeout: LONGEST_RUN,
   }
-  return { source: text, original: text, name, schedule, isLeftOut: false, notes: [] }
+  return { source: text, original: text, name, schedule, notes: [] }
 }
 
 /** Imports lists of entries in order, and returns the ids and the stale schedules of the last import. */
@@ -92,7 +92,6 @@ test('a schedule whose line is now rejected is not stale', () => {
   const refused = { ...candidate('1 a'), schedule: null }
   const existing = [{ id: 'cron.job', timer: '1', args: { shell: 'a' } }]
   expect(matched([refused], existing, 'cron.').stale).toEqual([])
-  expect(matched([{ ...refused, isLeftOut: true }], existing, 'cron.').stale).toEqual(['cron.job'])
 })
 
 test('changing variables at the top of the file changes no id', () => {
@@ -191,75 +190,18 @@ eachDatabase(({ fresh }) => {
   })
 
   test('--prune keeps schedules with a longer prefix', async () => {
-    const { database, cwd, write, importing, stored } = await machine()
+    const { database, write, importing, stored } = await machine()
     await write('php', '@daily /usr/lib/php/sessionclean\n')
     await write('one', '@daily /bin/one\n@daily run-parts /etc/cron.daily\n@daily /bin/three\n')
-    await write('u/a.service', '[Service]\nType=oneshot\nExecStart=/bin/a\n')
-    await write('u/a.timer', '[Timer]\nOnCalendar=01:00\n')
-    await write('u/org.b.timer', '[Timer]\nOnCalendar=01:00\nOnCalendar=02:00\nUnit=a.service\n')
     await importing('crontab', 'php', '--id-prefix', 'cron.php.')
     await importing('crontab', 'one')
-    await importing('systemd', 'u', '--all', '--id-prefix', 'systemd.mine.')
-    await importing('systemd', 'u', '--all')
     await write('one', '@daily /bin/one\n')
     expect((await importing('crontab', 'one', '--prune')).results).toEqual([
       ['cron.one', 'unchanged'],
       ['cron.cron.daily', 'removed'],
       ['cron.three', 'removed'],
     ])
-    await write('u/c.timer', '[Timer]\nOnCalendar=01:00\nUnit=a.service\n')
-    await write('u/org.b.timer', '[Timer]\nOnCalendar=02:00\nUnit=a.service\n')
-    await rm(join(cwd, 'u/a.timer'))
-    await importing('systemd', 'u', '--all', '--prune')
-    expect((await stored()).map(([id]) => id)).toEqual([
-      'cron.one',
-      'cron.php.sessionclean',
-      'systemd.c',
-      'systemd.mine.a',
-      'systemd.mine.org.b',
-      'systemd.mine.org.b-2',
-      'systemd.org.b-2',
-    ])
-    await database.drop()
-  })
-
-  test('for a timer with several times, --prune removes the schedule of a removed time; --only ignores other timers', async () => {
-    const { database, write, importing, stored } = await machine()
-    await write('u/a.service', '[Service]\nType=oneshot\nExecStart=/bin/a\n')
-    await write('u/a.timer', '[Timer]\nOnCalendar=01:00\nOnCalendar=02:00\nOnCalendar=03:00\n')
-    await write('u/b.timer', '[Timer]\nOnCalendar=04:00\nUnit=a.service\n')
-    await importing('systemd', 'u', '--all')
-    await write('u/a.timer', '[Timer]\nOnCalendar=00:30\nOnCalendar=02:00\nOnCalendar=03:00\n')
-    const edited = [
-      ['systemd.a', 'changed'],
-      ['systemd.a-2', 'unchanged'],
-      ['systemd.a-3', 'unchanged'],
-    ]
-    expect((await importing('systemd', 'u', '--all', '--only', 'a')).results).toEqual(edited)
-    await write('u/a.timer', '[Timer]\nOnCalendar=02:00\nOnCalendar=03:00\n')
-    expect((await importing('systemd', 'u', '--all', '--prune')).results).toEqual([
-      ['systemd.a-2', 'unchanged'],
-      ['systemd.a-3', 'unchanged'],
-      ['systemd.b', 'unchanged'],
-      ['systemd.a', 'removed'],
-    ])
-    expect(await stored()).toEqual([
-      ['systemd.a-2', '*-*-* 02:00:00', 1],
-      ['systemd.a-3', '*-*-* 03:00:00', 1],
-      ['systemd.b', '*-*-* 04:00:00', 1],
-    ])
-    await database.drop()
-  })
-
-  test('without --all, the schedule of a timer that is not enabled is stale', async () => {
-    const { database, write, importing } = await machine()
-    await write('u/a.service', '[Service]\nType=oneshot\nExecStart=/bin/a\n')
-    await write('u/a.timer', '[Timer]\nOnCalendar=01:00\n')
-    await importing('systemd', 'u', '--all')
-    expect((await importing('systemd', 'u')).results).toEqual([
-      [null, 'left out'],
-      ['systemd.a', 'stale'],
-    ])
+    expect((await stored()).map(([id]) => id)).toEqual(['cron.one', 'cron.php.sessionclean'])
     await database.drop()
   })
 

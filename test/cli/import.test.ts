@@ -5,9 +5,6 @@ import { Cron } from 'croner'
 import { describe, expect, test } from 'vitest'
 import { type Candidate } from '../../src/cli/import/candidate.ts'
 import { readCrontab } from '../../src/cli/import/crontab-file.ts'
-import { serviceCommand } from '../../src/cli/import/service.ts'
-import { ROOT } from '../../src/cli/import/specifiers.ts'
-import { IgnoredValue, readUnit, wordsOf } from '../../src/cli/import/unit-file.ts'
 import { timer } from '../../src/timer/index.ts'
 import { runHere } from './here.ts'
 import { root, run, temporaryFolder } from './program.ts'
@@ -29,22 +26,6 @@ function elapses(text: string, after: Date, count: number): (Date | null)[] {
     found.push(at)
   }
   return found
-}
-
-function service(text: string, type = 'oneshot') {
-  const settings = readUnit([`[Service]\nType=${type}\n${text}`])
-  return serviceCommand({ name: 'x.service', path: '/units/x.service', settings, uid: null }, ROOT)
-}
-
-interface Line {
-  readonly [key: string]: unknown
-}
-
-function jsonLines(text: string): Line[] {
-  return text
-    .trim()
-    .split('\n')
-    .map((line): Line => JSON.parse(line))
 }
 
 describe('files that only look like crontabs', () => {
@@ -279,163 +260,6 @@ describe('a crontab', () => {
   })
 })
 
-describe('systemd units', () => {
-  test.each([
-    [String.raw`/bin/a "b c" 'd "e"' f\x20g h\ti`, ['/bin/a', 'b c', 'd "e"', 'f g', 'h\ti']],
-    [String.raw`"quoted \"inside\"" x''y`, ['quoted "inside"', 'xy']],
-    [String.raw`a\\b '\.log$'`, [String.raw`a\b`, String.raw`\.log$`]],
-    ['', []],
-  ])('%s is split as systemd does', (text, words) => {
-    expect(Array.from(wordsOf(text), ([word]) => word)).toEqual(words)
-  })
-
-  test.each([
-    ["a b don't", ['a', 'b'], "don't"],
-    ['"a', [], '"a'],
-  ])('%s has words only before the open quote', (text, words, rest) => {
-    const found: string[] = []
-    expect(() => {
-      for (const [word] of wordsOf(text)) found.push(word)
-    }).toThrow(new IgnoredValue(rest))
-    expect(found).toEqual(words)
-  })
-
-  test('continued lines, comments, and drop-ins that clear and add values are read', () => {
-    const unit = readUnit([
-      '# a comment\n[Timer]\nOnCalendar=daily\nOnCalendar=hourly\nRandomizedDelaySec=1\\\n  min\n',
-      '[Timer]\nOnCalendar=\nOnCalendar=weekly\n',
-    ])
-    expect(unit.get('Timer')?.get('OnCalendar')).toEqual(['weekly'])
-    expect(unit.get('Timer')?.get('RandomizedDelaySec')).toEqual(['1   min'])
-  })
-
-  test.each([
-    ['ExecStart=/bin/a %p "b c"', { argv: ['/bin/a', 'x', 'b c'] }],
-    [
-      'Environment="A=1 2" B=3\nExecStart=/bin/a $A ${A} $$HOME',
-      { argv: ['/bin/a', '1', '2', '1 2', '$HOME'] },
-    ],
-    ['ExecStart=-/bin/a', { shell: '{ /bin/a || true; }' }],
-    ['ExecStart=/bin/a\nExecStart=/bin/b c', { shell: '/bin/a && /bin/b c' }],
-    ['ExecStart=/bin/a ; -/bin/b c', { shell: '/bin/a && { /bin/b c || true; }' }],
-    ['ExecStart=; /bin/a ;', { argv: ['/bin/a'] }],
-    [String.raw`ExecStart=/bin/a \; ";" b; \;c`, { argv: ['/bin/a', ';', ';', 'b;', String.raw`\;c`] }],
-    [String.raw`ExecStart=/bin/a b\.c`, { argv: ['/bin/a', String.raw`b\.c`] }],
-    [String.raw`Environment="A=\x41\102" B=\u00e9\s`, { env: { A: 'AB', B: 'é ' } }],
-    ['WorkingDirectory=-%E/a', { cwd: '/etc/a' }],
-    ['ExecStartPre=/bin/p\nExecStart=/bin/a\nExecStartPost=/bin/z', { shell: '/bin/p && /bin/a && /bin/z' }],
-    [
-      'EnvironmentFile=-/etc/default/x\nExecStart=/bin/a $OPTIONS',
-      { shell: 'set -a && { [ ! -r /etc/default/x ] || . /etc/default/x; } && set +a && /bin/a $OPTIONS' },
-    ],
-    [
-      'User=man\nExecStartPre=+/bin/p\nExecStart=/bin/a',
-      { shell: '/bin/p && runuser -u man -- /bin/a', user: 'root' },
-    ],
-  ])('%j', (text, args) => {
-    expect(service(text.includes('ExecStart') ? text : `${text}\nExecStart=/bin/a`).args).toMatchObject(args)
-  })
-
-  test.each([
-    ['ExecStart=/bin/a ; -/bin/b "c', 'ExecStart=-/bin/b "c'],
-    ['ExecStart=/bin/a ; - /bin/b', 'ExecStart=-'],
-    ['ExecStart=/bin/a\nWorkingDirectory=/\nWorkingDirectory=-a', 'WorkingDirectory=-a'],
-    ['ExecStart=/bin/a\nWorkingDirectory=-/a/../b', 'WorkingDirectory=-/a/../b'],
-    [
-      String.raw`ExecStart=/bin/a
-Environment=A=b\.c B=2`,
-      String.raw`Environment=A=b\.c B=2`,
-    ],
-    [
-      String.raw`ExecStart=/bin/a
-Environment="A=\;"`,
-      String.raw`Environment="A=\;"`,
-    ],
-  ])('systemd ignores a part of %j: %s', (text, ignored) => {
-    const { args, notes } = service(text)
-    expect(args).toEqual({ argv: ['/bin/a'], cwd: '/', user: 'root' })
-    expect(notes).toEqual([`systemd ignores '${ignored}', because it cannot read the value`])
-  })
-
-  test.each([
-    ['ExecStart=/bin/a %H', 'x.service uses %H, whose value only systemd knows'],
-    ['ExecStart=/bin/a\nUser=a # b', 'User=a # b is not a valid user name'],
-    ['ExecStart=/bin/a "b', 'are not closed'],
-    ["ExecStart=/bin/a # don't\nExecStart=/bin/b", 'are not closed'],
-    ["ExecStart=-/bin/a # don't", "systemd ignores 'ExecStart=-/bin/a # don't'"],
-    ['ExecStart=/bin/a\nDynamicUser=yes', 'name it in User='],
-    ['ExecStart=/bin/a\nDynamicUser=yes # it', 'name it in User='],
-    ['User=x', 'no ExecStart='],
-    ['Type=simple\nExecStart=/bin/a\nExecStart=/bin/b', 'has several commands in ExecStart='],
-    ['Type=exec\nExecStart=/bin/a ; /bin/b', 'has several commands in ExecStart='],
-    ['ExecStart=/bin/a ; /bin/b "c', 'are not closed'],
-    ['ExecStart=/bin/a\nWorkingDirectory=a', 'WorkingDirectory=a is relative'],
-    ['ExecStart=/bin/a\nWorkingDirectory=/a/../b', "WorkingDirectory=/a/../b is relative or contains '..'"],
-    ['ExecStart=/bin/a\nWorkingDirectory=a\nWorkingDirectory=/b', 'WorkingDirectory=a is relative'],
-  ])('%j is rejected: %s', (text, why) => {
-    expect(() => service(text)).toThrow(why)
-  })
-
-  test('a note reports a folder that systemd allows to be missing', () => {
-    const { notes } = service('ExecStart=/bin/a\nWorkingDirectory=-/a')
-    expect(notes).toEqual(['WorkingDirectory: runs fail if the folder does not exist'])
-  })
-
-  test('a service with Type=forking is rejected', () => {
-    expect(() => service('ExecStart=/bin/a', 'forking')).toThrow('forking')
-  })
-})
-
-describe("the timers of Debian's packages", () => {
-  interface Recorded {
-    readonly timer: string
-    readonly event: string
-    readonly zone: string
-    readonly after: string
-    readonly next: readonly string[]
-  }
-  const recorded = readFileSync(join(fixtures, 'systemd.recorded.jsonl'), 'utf8')
-    .trim()
-    .split('\n')
-    .map((line): Recorded => {
-      const answer: Recorded = JSON.parse(line)
-      return answer
-    })
-
-  test("elapse at the times that systemd-analyze prints, in the machine's zone", async () => {
-    const cwd = await temporaryFolder()
-    for (const zone of ['UTC', 'Europe/Berlin']) {
-      const args = [
-        'import',
-        'systemd',
-        join(fixtures, 'systemd'),
-        '--all',
-        '--dry-run',
-        '--json',
-        '--zone',
-        zone,
-      ]
-      const { code, stdout } = await runHere(args, { cwd })
-      const found = jsonLines(stdout)
-      expect(code).toBe(0)
-      expect(
-        found
-          .filter(({ result }) => result !== 'would be created')
-          .map(({ source, result }) => [source, result]),
-      ).toEqual([['mdadm-last-resort@.timer', 'left out']])
-      for (const { timer: unit, event, after, next } of recorded.filter((answer) => answer.zone === zone)) {
-        const entry = found.find(
-          ({ source, original }) => source === unit && original === `OnCalendar=${event}`,
-        )
-        expect(elapses(String(entry?.['timer']), new Date(after), next.length), `${unit} ${zone}`).toEqual(
-          next.map((at) => new Date(at)),
-        )
-      }
-    }
-    expect(recorded).toHaveLength(34)
-  })
-})
-
 test('a dry run needs no database, and a crontab can be piped in', async () => {
   const cwd = await temporaryFolder()
   const { code, stdout, stderr } = await run(CLI, ['import', 'crontab', '-', '--dry-run'], {
@@ -450,9 +274,6 @@ test('a dry run needs no database, and a crontab can be piped in', async () => {
 test.each([
   ['no file', ['crontab', 'nowhere', '--dry-run'], 2],
   ['nothing in the file', ['crontab', 'empty', '--dry-run'], 2],
-  ['no folder', ['systemd', 'nowhere'], 2],
-  ['no such user', ['systemd', '.', '--user', 'no-such-user', '--dry-run'], 2],
-  ['no such timer', ['systemd', join(fixtures, 'systemd'), '--only', 'nope'], 3],
 ])('an import fails if there is %s: %j exits with code %i', async (_what, args, code) => {
   const cwd = await temporaryFolder()
   await writeFile(join(cwd, 'empty'), '# nothing\n')

@@ -238,7 +238,6 @@ describe('help', () => {
     'prune',
     'import',
     'import crontab',
-    'import systemd',
     'completion',
   ]
   test.each(commands)('kalends %s --help prints examples', async (command) => {

@@ -10,6 +10,7 @@ import { withKalends } from '../session.ts'
 import { factsText } from '../table.ts'
 import { COMMAND_TASK, when, wholeNumber } from '../values.ts'
 import type { Candidate } from './candidate.ts'
+import { isNameOf } from './crontab-file.ts'
 import { type Existing, isNumbered, matched, type Named } from './match.ts'
 
 export function sourceCommand(name: string, idPrefix: string) {
@@ -29,15 +30,9 @@ type ImportFlags = ReturnType<ReturnType<typeof sourceCommand>['opts']>
 type Outcome = Named & { readonly result: string }
 
 /**
- * @param mayBeOwn  whether an earlier import of this source may have created a schedule whose name matches no
- *   candidate; the schedule `cron.php.clean`, for example, may come from an import with the prefix `cron.php.` instead
  * @throws QuietFailure if any candidate was refused; UsageError if there are none, or for flags that exclude each other
  */
-export async function importAll(
-  candidates: readonly Candidate[],
-  flags: ImportFlags,
-  mayBeOwn: (name: string, args: unknown) => boolean,
-): Promise<void> {
+export async function importAll(candidates: readonly Candidate[], flags: ImportFlags): Promise<void> {
   if (candidates.length === 0) throw new UsageError('there is nothing to import')
   if (flags.dryRun === true && flags.prune === true)
     throw new UsageError(
@@ -46,7 +41,7 @@ export async function importAll(
   const { outcomes, stale } =
     flags.dryRun === true
       ? preview(candidates, flags)
-      : await withKalends(flags, (kalends) => writeAll(kalends, candidates, flags, mayBeOwn))
+      : await withKalends(flags, (kalends) => writeAll(kalends, candidates, flags))
   for (const outcome of outcomes) printOutcome(outcome, flags)
   const ending = flags.prune === true ? 'removed' : 'stale'
   const hint = flags.prune === true ? '' : ', but the schedule still runs: remove it with --prune'
@@ -61,7 +56,7 @@ export async function importAll(
   for (const { result } of outcomes) counts.set(result, (counts.get(result) ?? 0) + 1)
   if (stale.length > 0) counts.set(ending, stale.length)
   say(`${[...counts].map(([result, count]) => `${count} ${result}`).join(', ')}.`)
-  if (flags.dryRun !== true && outcomes.some(({ result }) => result !== 'refused' && result !== 'left out'))
+  if (flags.dryRun !== true && outcomes.some(({ result }) => result !== 'refused'))
     say(
       'The commands run on workers that allow them: kalends start --allow-commands. Remove the entries from the old scheduler, or they will run twice.',
     )
@@ -77,12 +72,12 @@ async function writeAll(
   kalends: Kalends,
   candidates: readonly Candidate[],
   { idPrefix, paused, prune }: ImportFlags,
-  mayBeOwn: (name: string, args: unknown) => boolean,
 ): Promise<{ outcomes: Outcome[]; stale: string[] }> {
+  // A schedule `cron.php.clean`, for example, may come from an import with the prefix `cron.php.` instead.
   const existing = (await commandsOf(kalends, idPrefix)).filter(
     ({ id, args }) =>
       candidates.some(({ name }) => isNumbered(id, idPrefix + name)) ||
-      mayBeOwn(id.slice(idPrefix.length), args),
+      isNameOf(id.slice(idPrefix.length), args),
   )
   const { named, stale } = matched(candidates, existing, idPrefix)
   const outcomes: Outcome[] = []
@@ -128,16 +123,16 @@ async function write({ schedules }: Kalends, named: Named, enabled: boolean): Pr
 function outcomeOf(named: Named, result: string, ...notes: readonly string[]): Outcome {
   return {
     ...named,
-    result: named.schedule !== null ? result : named.isLeftOut ? 'left out' : 'refused',
+    result: named.schedule === null ? 'refused' : result,
     notes: [...named.notes, ...notes],
   }
 }
 
 function printOutcome(outcome: Outcome, { json, iterations: limit }: ImportFlags): void {
-  const { source, original, id, result, schedule, isLeftOut, notes: own } = outcome
+  const { source, original, id, result, schedule, notes: own } = outcome
   const found = ['Found', `${source}: ${original}`] as const
   if (schedule === null) {
-    const page = factsText([found, [isLeftOut ? 'Left out' : 'Refused', own.join('\n')]])
+    const page = factsText([found, ['Refused', own.join('\n')]])
     printResult(json, { source, original, id: null, result, elapses: [], notes: own }, `${page}\n`)
     return
   }

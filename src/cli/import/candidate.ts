@@ -6,14 +6,12 @@ import { startOf } from '../table.ts'
 
 export interface Candidate extends Entry {
   readonly schedule: CandidateSchedule | null
-  /** Whether the entry is left out because the old scheduler does not run it either. */
-  readonly isLeftOut: boolean
   /** The settings that cannot be carried over, or the reason why there is no schedule. */
   readonly notes: readonly string[]
 }
 
 export interface Entry {
-  /** Such as `line 7` or `apt-daily.timer`. */
+  /** Such as `line 7`. */
   readonly source: string
   readonly original: string
   /** The name without the prefix; candidates that share a name are numbered. */
@@ -26,28 +24,23 @@ export interface CandidateSchedule
   readonly timeout: string
 }
 
-/** By default, neither cron nor systemd stops a long run, but a run that hangs must end eventually. */
+/** cron does not stop a long run, but a run that hangs must end eventually. */
 export const LONGEST_RUN = '24h'
 
 export class Refusal extends Error {}
 
-/** Why the old scheduler does not run an entry. */
-export class LeftOut extends Refusal {}
-
-export interface Reading {
-  /** The part of the entry that becomes this schedule, if it is not the whole entry. */
-  readonly original?: string
+interface Reading {
   readonly schedule: CandidateSchedule
   readonly notes: readonly string[]
 }
 
 /** @param read  if it throws a syntax error or a refusal, the result is a candidate with a note and no schedule */
-export function candidates(entry: Entry, read: () => readonly Reading[]): Candidate[] {
+export function candidate(entry: Entry, read: () => Reading): Candidate {
   try {
-    return read().map((one) => ({ ...entry, isLeftOut: false, ...one }))
+    return { ...entry, ...read() }
   } catch (error) {
     if (isInvalidTimer(error) || error instanceof InvalidInputError || error instanceof Refusal)
-      return [{ ...entry, schedule: null, isLeftOut: error instanceof LeftOut, notes: [error.message] }]
+      return { ...entry, schedule: null, notes: [error.message] }
     throw error
   }
 }

@@ -4,7 +4,7 @@ import { checkedZone, fromCrontab, timeSpan } from '../../timer/index.ts'
 import type { CommandArgs } from '../command-task.ts'
 import { findUser, USER_NAME } from '../command-user.ts'
 import { UsageError } from '../failure.ts'
-import { type Candidate, candidates, LONGEST_RUN, Refusal, summaryOf } from './candidate.ts'
+import { type Candidate, candidate, LONGEST_RUN, Refusal, summaryOf } from './candidate.ts'
 import { isNumbered } from './match.ts'
 
 export interface CrontabOptions {
@@ -42,7 +42,7 @@ export function readCrontab(text: string, { system, zone }: CrontabOptions): Can
   const lines = linesOf(text)
   checkIsCrontab(lines)
   const column = userColumn(lines, system)
-  return lines.flatMap((line) => candidatesOf(line, column, zone))
+  return lines.map((line) => candidateOf(line, column, zone))
 }
 
 function linesOf(text: string): Line[] {
@@ -121,13 +121,13 @@ function isUser(name: string): boolean {
   }
 }
 
-function candidatesOf(line: Line, column: UserColumn, zone: string) {
+function candidateOf(line: Line, column: UserColumn, zone: string): Candidate {
   const { source, original, comment, env, time, rest } = line
   const hasUsers = column !== 'absent'
   const [, user = '', text] = (hasUsers ? /^(\S+)\s+(\S.*)$/ : /^()(\S.*)$/).exec(rest) ?? []
   const [, flags = '', words = ''] = /^((?:-[nqs]+\s+)*)(.*)$/.exec(text ?? '') ?? []
   const { command, stdin } = split(words)
-  return candidates({ source, original, name: nameOf(text === undefined ? original : command) }, () => {
+  return candidate({ source, original, name: nameOf(text === undefined ? original : command) }, () => {
     if (text === undefined)
       throw new Refusal(
         `must have ${original.startsWith('@') ? 'a time' : 'five fields'}${hasUsers ? ', a user' : ''} and a command`,
@@ -148,21 +148,19 @@ function candidatesOf(line: Line, column: UserColumn, zone: string) {
         `${flags.trim()}: -n and -q concern the mail and the log of cron; output goes to the log of the job`,
       )
     const delay = env.get('RANDOM_DELAY')
-    return [
-      {
-        schedule: {
-          timer,
-          args: argsOf(command, stdin, env, user),
-          summary: summaryOf(comment ?? original),
-          jitter: delay === undefined ? 0 : timeSpan(`${delay}min`),
-          // cron does not make up missed runs, and does not check whether the previous run has finished.
-          catchUp: 0,
-          overlap: flags.includes('s') ? 'skip' : 'allow',
-          timeout: LONGEST_RUN,
-        },
-        notes: [...notes, ...notesOf(env)],
+    return {
+      schedule: {
+        timer,
+        args: argsOf(command, stdin, env, user),
+        summary: summaryOf(comment ?? original),
+        jitter: delay === undefined ? 0 : timeSpan(`${delay}min`),
+        // cron does not make up missed runs, and does not check whether the previous run has finished.
+        catchUp: 0,
+        overlap: flags.includes('s') ? 'skip' : 'allow',
+        timeout: LONGEST_RUN,
       },
-    ]
+      notes: [...notes, ...notesOf(env)],
+    }
   })
 }
 

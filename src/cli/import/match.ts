@@ -48,7 +48,7 @@ export function matched(candidates: readonly Candidate[], existing: readonly Exi
     if (candidate.schedule !== null) used.add(id)
     return { ...candidate, id }
   })
-  const refused = candidates.filter(({ schedule, isLeftOut }) => schedule === null && !isLeftOut)
+  const refused = candidates.filter(({ schedule }) => schedule === null)
   const stale = [...free.keys()].filter((id) => !refused.some(({ name }) => isNumbered(id, prefix + name)))
   return { named, stale }
 }
