@@ -410,3 +410,11 @@ describe('the check itself', () => {
     ])
   })
 })
+
+test('no statement suppresses database errors or merges inserts and updates [L38]', () => {
+  const statement = /\b(?:INSERT (?:OR )?IGNORE|REPLACE INTO|ON DUPLICATE KEY|ON CONFLICT)\b/
+  const files = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter((file) =>
+    file.endsWith('.ts'),
+  )
+  expect(files.filter((file) => statement.test(readFileSync(join('src', file), 'utf8')))).toEqual([])
+})

@@ -86,8 +86,6 @@ export default defineConfig({
         text: 'Contributing',
         collapsed: true,
         items: [
-          page('Features', 'features'),
-          page('Lessons', 'lessons'),
           page('Decisions', 'decisions'),
           page('Hot path', 'contributing/hot-path'),
           page('Benchmarks', 'contributing/benchmarks'),
