@@ -24,7 +24,7 @@ const COMMANDS: Readonly<Record<string, readonly [summary: string, load: Load]>>
     async () => ({ default: (await import('./freezes.ts')).freezesCommand }),
   ],
   prune: ['remove final jobs and their logs by age and number', () => import('./prune.ts')],
-  import: ['create schedules from a crontab or from systemd timers', () => import('./import/index.ts')],
+  import: ['create schedules from a crontab', () => import('./import/index.ts')],
   completion: [
     'print a completion script for a shell',
     async () => {

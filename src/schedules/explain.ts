@@ -243,8 +243,8 @@ function elapseInMinute(schedule: Schedule, at: Date): Date | null {
   return first !== null && first.getTime() < minute + MINUTE_MS ? first : null
 }
 
-/** A skip or a run may represent millions of elapses; beyond this number, their rate decides. */
-const MAX_COUNTED_ELAPSES = 1000
+/** More than one skip represents when it is stored. Skips that are merged later may represent millions: their rate decides. */
+const MAX_COUNTED_ELAPSES = 10_000
 
 /**
  * Whether this job covers the elapse: there are at most `missed` elapses from this one to the job's own slot. For a

@@ -43,6 +43,7 @@ describe('files that only look like crontabs', () => {
   test.each([
     ['0 3 * * * -n -q /usr/bin/backup --all', false, '/usr/bin/backup --all', 'allow', '', 1],
     ['0 3 * * * -s sync-mail', false, 'sync-mail', 'skip', '', 0],
+    ['0 3 * * * root -n sync-mail', undefined, 'sync-mail', 'allow', 'root', 1],
     ['@daily -ns sync-mail', false, 'sync-mail', 'skip', '', 1],
     ['0 3 * * * root -sq sync-mail -q', true, 'sync-mail -q', 'skip', 'root', 1],
   ])(
@@ -53,6 +54,14 @@ describe('files that only look like crontabs', () => {
       expect(candidate.notes).toHaveLength(notes)
     },
   )
+
+  test('one line with fields in the wrong order does not refuse the whole file', () => {
+    const read = readCrontab('0 3 Mon * * backup --all\n0 5 backup --all\n@daily ok', {
+      system: false,
+      zone: 'UTC',
+    })
+    expect(read.map(({ schedule }) => schedule !== null)).toEqual([false, false, true])
+  })
 
   test('a command that begins with another flag is refused', () => {
     const { schedule, notes } = one('0 3 * * * -x backup')

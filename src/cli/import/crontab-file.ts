@@ -70,12 +70,14 @@ function linesOf(text: string): Line[] {
 }
 
 /** In anacrontab(5), a line has a period in days, a delay in minutes, an identifier and a command. */
-const ANACRON_LINE = /^(?:\d+|@\w+)\s+\d+\s+[A-Za-z][\w.-]*\s+\S/
+const ANACRON_LINE = /^(?:\d+|@\w+)\s+\d+\s+(?=\S*[A-Za-z])[\w.-]+\s+\S/
 
 /** @throws UsageError */
 function checkIsCrontab(lines: readonly Line[]): void {
-  const line = lines.find(({ original, env }) => env.has('START_HOURS_RANGE') || ANACRON_LINE.test(original))
-  if (line !== undefined)
+  const line = lines.find(({ env }) => env.has('START_HOURS_RANGE')) ?? lines[0]
+  const isAnacrontab =
+    line?.env.has('START_HOURS_RANGE') || lines.every(({ original }) => ANACRON_LINE.test(original))
+  if (line !== undefined && isAnacrontab)
     throw new UsageError(
       `${line.source}: this is an anacrontab, whose lines begin with a period in days, a delay in minutes and an identifier: create a schedule for each line, such as \`kalends schedules add backup --timer daily -- …\``,
     )
@@ -89,8 +91,9 @@ function userColumn(lines: readonly Line[], wanted: boolean | undefined): UserCo
   if (wanted === false) return 'absent'
   const complete = lines.filter(({ rest }) => rest !== '')
   const wrong = complete.find(({ firstWord }) => !USER_NAME.test(firstWord))
-  const named = ({ rest }: Line) => /^\S+\s+[^\s-]/.test(rest)
-  const root = complete.find((line) => line.firstWord === 'root' && named(line))
+  const named = ({ rest }: Line, hasFlags: boolean) =>
+    (hasFlags ? /^\S+\s+(?:-[nqs]+\s+)*[^\s-]/ : /^\S+\s+[^\s-]/).test(rest)
+  const root = complete.find((line) => line.firstWord === 'root' && named(line, true))
   if (wrong !== undefined && (wanted === true || root !== undefined))
     throw new UsageError(
       `${wrong.source}: '${wrong.firstWord}' is not a valid user name, but ${
@@ -100,7 +103,8 @@ function userColumn(lines: readonly Line[], wanted: boolean | undefined): UserCo
       }`,
     )
   if (wanted === true) return 'present'
-  if (wrong !== undefined || !complete.every(named)) return 'absent'
+  // Without root, `mail -s Hello` is more likely a command than the user mail with a flag.
+  if (wrong !== undefined || !complete.every((line) => named(line, root !== undefined))) return 'absent'
   if (root !== undefined) return 'present'
   const words = [...new Set(complete.map(({ firstWord }) => firstWord))]
   const known = words.find(isUser)

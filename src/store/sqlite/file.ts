@@ -21,7 +21,7 @@ export function makePrivate(path: string): void {
 /** Opening a named pipe would block the process for ever. @throws InvalidInputError */
 export function checkIsFile(path: string): void {
   if (path === MEMORY || (statusOf(path)?.isFile() ?? true)) return
-  throw new InvalidInputError('database', `'${resolve(path)}' is not a file; name a file, or a new one in it`)
+  throw new InvalidInputError('database', `'${resolve(path)}' is not a file; name a file`)
 }
 
 export function isWritable(path: string): boolean {
@@ -34,15 +34,13 @@ export function obstacleAt(path: string): string | null {
   const file = resolve(path)
   const folder = dirname(file)
   if (statusOf(folder) === null) return `the folder '${folder}' does not exist: create it`
-  if (statusOf(file) === null)
-    return `the folder '${folder}' is not writable for this process${ownerOf(folder)}`
   for (const one of [file, `${file}-wal`, `${file}-shm`, `${file}-journal`]) {
     if (statusOf(one) === null) continue
     if (!may(one, constants.R_OK)) return `this process may not read '${one}'${ownerOf(one)}`
     if (!may(one, constants.W_OK)) return `this process may not write '${one}'${ownerOf(one)}`
   }
   if (may(folder, constants.W_OK)) return null
-  return `this process may not create files in the folder '${folder}'${ownerOf(folder)}, where SQLite needs '${file}-wal' and '${file}-shm' even for reading`
+  return `this process may not create files in the folder '${folder}'${ownerOf(folder)}, where SQLite needs '${file}-wal' and '${file}-shm'${statusOf(file) === null ? '' : ' even for reading'}`
 }
 
 function may(path: string, mode: number): boolean {
@@ -54,7 +52,7 @@ function may(path: string, mode: number): boolean {
   }
 }
 
-/** In words of `chown` and `chmod`, which change it. */
+/** In the terms of `chown` and `chmod`, which change it. */
 function ownerOf(path: string): string {
   const found = statusOf(path)
   const user = process.getuid?.()
