@@ -1,6 +1,6 @@
 /** Every odd file of SQLite: what cannot work is refused when it is opened, with the path and what to do. */
 import { execFile, execFileSync } from 'node:child_process'
-import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -78,8 +78,6 @@ it.each([
   ['pages of 64 KB', ['PRAGMA page_size = 65536']],
   ['automatic vacuum', ['PRAGMA auto_vacuum = FULL']],
   ['the journal mode DELETE', ['PRAGMA journal_mode = DELETE']],
-  ['the journal mode TRUNCATE', ['PRAGMA journal_mode = TRUNCATE']],
-  ['the journal mode MEMORY', ['PRAGMA journal_mode = MEMORY']],
   ['a log of writes', ['PRAGMA journal_mode = WAL']],
 ])('a file with %s works', async (_, statements) => {
   const file = await fileWith(...statements, 'CREATE TABLE orders (id INTEGER)')
@@ -113,24 +111,44 @@ it('an empty file becomes a database, and other files are refused and stay as th
   )
 })
 
-it.each([
-  ['wal', 'file'],
-  ['delete', 'file'],
-  ['delete', 'file and folder'],
-] as const)(
-  'in the journal mode %s, a read-only %s can be read, and a write says why it fails',
-  async (mode, what) => {
-    const file = await migrated(mode)
+const readOnly = {
+  list: 0,
+  submit: expect.stringMatching(
+    /^KALENDS_STORE_UNAVAILABLE: The database file '.*' cannot be used: .*: this process may not write '.*app\.db' \(its owner is \d+ and its mode 444; this process has the user \d+\)/,
+  ),
+}
+
+it.each(['file', 'file and folder'])(
+  'without a log of writes, a read-only %s can be read, and a write says why it fails',
+  async (what) => {
+    const file = await migrated('delete')
     await chmod(file, 0o444)
     if (what === 'file and folder') await chmod(join(file, '..'), 0o555)
-    expect(await opened(file)).toEqual({
-      list: 0,
-      submit: expect.stringMatching(
-        /^KALENDS_STORE_UNAVAILABLE: The database file '.*app\.db' cannot be used: .*: this process may not write '.*app\.db' \(its owner is \d+ and its mode 444; this process has the user \d+\)/,
-      ),
-    })
+    expect(await opened(file)).toEqual(readOnly)
   },
 )
+
+it('a read-only file with a log of writes can be read while its owner has it open', async () => {
+  const file = await migrated('wal')
+  await chmod(file, 0o444)
+  const link = join(file, '..', 'link')
+  await symlink(file, link)
+  // Otherwise SQLite would create a -wal and a -shm that the owner cannot write.
+  const wouldCreate = refused(
+    /^KALENDS_STORE_UNAVAILABLE: .*'.*app\.db' cannot be opened: this process may not write it \(.* mode 444; .*\), and reading it would create '.*app\.db-wal'/,
+  )
+  expect(await opened(file)).toEqual(wouldCreate)
+  expect(await opened(link)).toEqual(wouldCreate)
+  expect(await readdir(join(file, '..'))).toEqual(['app.db', 'link'])
+  await chmod(file, 0o644)
+  const owner = openSqlite(file)
+  onTestFinished(() => owner.close())
+  owner.exec('CREATE TABLE orders (id INTEGER)')
+  await chmod(file, 0o444)
+  expect(await opened(file)).toEqual(readOnly)
+  expect(await opened(link)).toEqual(readOnly)
+  owner.exec('INSERT INTO orders VALUES (1)')
+})
 
 it('files that this process may not use are refused with their owner and mode', async () => {
   const secret = await migrated('wal')
@@ -143,6 +161,13 @@ it('files that this process may not use are refused with their owner and mode', 
   expect(await opened(inFolder)).toEqual(
     refused(
       /cannot be used: .*: this process may not create files in the folder '.*' \(.* mode 555; .*\), where SQLite needs '.*app\.db-wal' and '.*app\.db-shm' even for reading/,
+    ),
+  )
+  const hidden = await migrated('wal')
+  await chmod(join(hidden, '..'), 0o600)
+  expect(await opened(hidden)).toEqual(
+    refused(
+      /cannot be reached: this process may not enter the folder '.*' \(its owner is \d+ and its mode 600; /,
     ),
   )
   const foreign = await fileWith('PRAGMA journal_mode = WAL', 'CREATE TABLE orders (id INTEGER)')

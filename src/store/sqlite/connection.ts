@@ -1,7 +1,6 @@
 /** One connection, which behaves the same with every driver. */
-import { messageOf, StoreUnavailableError } from '../../errors.ts'
+import { StoreUnavailableError } from '../../errors.ts'
 import type { SqlValue } from '../database.ts'
-import { obstacleAt } from './file.ts'
 import { type Connect, type DriverConnection, type DriverStatement, inTransaction } from './driver.ts'
 
 /**
@@ -36,17 +35,9 @@ export class SqliteConnection {
     this.client = client
   }
 
-  /** @throws StoreUnavailableError when the file cannot be opened, or the driver is too old */
+  /** @throws StoreUnavailableError when the driver is too old; an error of the driver when the file cannot be opened */
   static open(path: string, connect: Connect): SqliteConnection {
-    let client: DriverConnection
-    try {
-      client = connect(path)
-    } catch (error) {
-      throw new StoreUnavailableError(
-        `The database file '${path}' cannot be opened: ${obstacleAt(path) ?? messageOf(error)}`,
-        { cause: error },
-      )
-    }
+    const client = connect(path)
     if (typeof inTransaction(client) === 'boolean') return new SqliteConnection(client)
     client.close()
     throw new StoreUnavailableError(

@@ -27,8 +27,8 @@ import { SqliteConnection } from './connection.ts'
 import { CopiesCheck } from './copies.ts'
 import { sqliteDialect } from './dialect.ts'
 import { type Connect, driverNamed } from './driver.ts'
-import { isBusy, isNoSavepoint, isNotADatabase, isUnavailable } from './errors.ts'
-import { checkIsFile, fileCheck, isWritable, makePrivate, MEMORY, obstacleAt } from './file.ts'
+import { isAccess, isBusy, isNoSavepoint, isNotADatabase, isUnavailable } from './errors.ts'
+import { checkIsFile, checkReading, fileCheck, isWritable, makePrivate, MEMORY, obstacleAt } from './file.ts'
 import { SqliteLentSession } from './lent-session.ts'
 import { Turns } from './turns.ts'
 import { admitted } from '../admission.ts'
@@ -87,7 +87,8 @@ export class SqliteDatabase implements Database {
     const connecting = connect ?? (await driverNamed(undefined, path !== MEMORY))
     checkIsFile(path)
     makePrivate(path)
-    const connection = SqliteConnection.open(path, connecting)
+    checkReading(path)
+    const connection = connected(path, connecting)
     const database = new SqliteDatabase(
       path,
       connection,
@@ -240,8 +241,21 @@ export class SqliteDatabase implements Database {
   }
 }
 
+/** @throws StoreUnavailableError */
+function connected(path: string, connect: Connect): SqliteConnection {
+  try {
+    return SqliteConnection.open(path, connect)
+  } catch (error) {
+    if (error instanceof StoreUnavailableError) throw error
+    const reason = obstacleAt(path) ?? messageOf(error)
+    throw new StoreUnavailableError(`The database file '${path}' cannot be opened: ${reason}`, {
+      cause: error,
+    })
+  }
+}
+
 function unavailable(path: string, error: unknown): StoreUnavailableError {
-  const obstacle = obstacleAt(path)
+  const obstacle = isAccess(error) ? obstacleAt(path) : null
   const reason = obstacle === null ? '' : `: ${obstacle}`
   return new StoreUnavailableError(
     `The database file '${path}' cannot be used: ${messageOf(error)}${reason}`,

@@ -45,6 +45,11 @@ export function isUnavailable(error: unknown): boolean {
   return /^SQLITE_(IOERR|FULL|CANTOPEN|READONLY|CORRUPT|NOTADB|NOMEM|PERM|PROTOCOL)/.test(code(error))
 }
 
+/** Whether the reason may be what the operating system permits. */
+export function isAccess(error: unknown): boolean {
+  return /^SQLITE_(IOERR|CANTOPEN|READONLY|PERM)/.test(code(error))
+}
+
 export function isDuplicate(error: unknown): boolean {
   return (
     code(error) === 'SQLITE_CONSTRAINT_UNIQUE' ||

@@ -1,4 +1,13 @@
-import { accessSync, type BigIntStats, closeSync, constants, openSync, statSync } from 'node:fs'
+import {
+  accessSync,
+  type BigIntStats,
+  closeSync,
+  constants,
+  openSync,
+  readSync,
+  realpathSync,
+  statSync,
+} from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { InvalidInputError, messageOf, StoreUnavailableError } from '../../errors.ts'
 
@@ -28,19 +37,71 @@ export function isWritable(path: string): boolean {
   return path === MEMORY || may(path, constants.W_OK)
 }
 
+/**
+ * Reading a file with a write-ahead log creates its -wal and -shm if they are missing. If this process may not write the
+ * file, both would belong to its user and stay, and the file's owner could not write them.
+ *
+ * @throws StoreUnavailableError
+ */
+export function checkReading(path: string): void {
+  if (isWritable(path) || !may(path, constants.R_OK)) return
+  const file = located(path)
+  const ends = ['-wal', '-shm']
+  if (ends.every((end) => statusOf(file + end) !== null) || !hasLog(file)) return
+  throw new StoreUnavailableError(
+    `The database file '${file}' cannot be opened: this process may not write it${ownerOf(file)}, and reading it would create '${file}-wal' and '${file}-shm', which its owner could not write: run this as the owner, or while a process of the owner has the file open`,
+  )
+}
+
+/**
+ * Whether the header says that the file has a write-ahead log (https://sqlite.org/fileformat2.html, offset 18).
+ * Closing the file here drops the locks of this process on it. Without -wal and -shm, no connection of this process has
+ * such a log, and of another file, only the application's own read transaction would have a lock.
+ */
+function hasLog(file: string): boolean {
+  const header = Buffer.alloc(20)
+  const opened = openSync(file, 'r')
+  try {
+    readSync(opened, header, 0, header.length, 0)
+  } finally {
+    closeSync(opened)
+  }
+  return header[18] === 2
+}
+
 /** What the operating system does not permit this process, and what to do; null if that is not the problem. */
 export function obstacleAt(path: string): string | null {
   if (path === MEMORY) return null
-  const file = resolve(path)
-  const folder = dirname(file)
-  if (statusOf(folder) === null) return `the folder '${folder}' does not exist: create it`
+  const file = located(path)
+  const closed = closedFolder(file)
+  if (closed !== null) return closed
   for (const one of [file, `${file}-wal`, `${file}-shm`, `${file}-journal`]) {
     if (statusOf(one) === null) continue
     if (!may(one, constants.R_OK)) return `this process may not read '${one}'${ownerOf(one)}`
     if (!may(one, constants.W_OK)) return `this process may not write '${one}'${ownerOf(one)}`
   }
+  const folder = dirname(file)
   if (may(folder, constants.W_OK)) return null
   return `this process may not create files in the folder '${folder}'${ownerOf(folder)}, where SQLite needs '${file}-wal' and '${file}-shm'${statusOf(file) === null ? '' : ' even for reading'}`
+}
+
+/** Why the first folder on the way to the file cannot be entered; null if each of them can. */
+function closedFolder(file: string): string | null {
+  const folder = dirname(file)
+  const above = folder === file ? null : closedFolder(folder)
+  if (above !== null) return above
+  if (statusOf(folder) === null) return `the folder '${folder}' does not exist: create it`
+  if (may(folder, constants.X_OK)) return null
+  return `this process may not enter the folder '${folder}'${ownerOf(folder)}`
+}
+
+/** SQLite puts the -wal, -shm and -journal beside the file itself, not beside a link to it. */
+function located(path: string): string {
+  try {
+    return realpathSync(path)
+  } catch {
+    return resolve(path)
+  }
 }
 
 function may(path: string, mode: number): boolean {
@@ -101,8 +162,9 @@ function statusOf(path: string): BigIntStats | null {
   try {
     return statSync(path, { bigint: true, throwIfNoEntry: false }) ?? null
   } catch (error) {
-    throw new StoreUnavailableError(`The database file '${path}' cannot be reached: ${messageOf(error)}`, {
-      cause: error,
-    })
+    throw new StoreUnavailableError(
+      `The database file '${path}' cannot be reached: ${closedFolder(path) ?? messageOf(error)}`,
+      { cause: error },
+    )
   }
 }
