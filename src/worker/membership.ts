@@ -143,7 +143,9 @@ export class Membership {
     this.#cutOff?.stop()
     const id = this.#id
     this.#id = null
-    if (id !== null) await this.#options.workers.unregister(id)
+    if (id === null) return
+    workersOfProcess().delete(id)
+    await this.#options.workers.unregister(id)
   }
 
   /** @returns milliseconds until the next heartbeat */
@@ -172,21 +174,11 @@ export class Membership {
     return Math.max(0, this.#beatMs - (monotonicNow() - started))
   }
 
-  /** A worker that had the same process id before a restart sends no more heartbeats. */
   #reportTwin(): void {
-    const own = this.#workers.find(({ id }) => id === this.#id)
-    if (own === undefined) return
-    const twin = this.#workers.find(
-      ({ id, host, pid, startedAt, heartbeatAt }) =>
-        id !== own.id &&
-        host === own.host &&
-        pid === own.pid &&
-        startedAt <= own.startedAt &&
-        heartbeatAt > own.startedAt,
-    )
-    if (twin === undefined || twin.id === this.#twin) return
-    this.#twin = twin.id
-    this.#options.onTwin(twin.id)
+    const twin = earlierWorker(this.#id, this.#workers)
+    if (twin === null || twin === this.#twin) return
+    this.#twin = twin
+    this.#options.onTwin(twin)
   }
 
   #beaten(sentAt: number): void {
@@ -199,6 +191,7 @@ export class Membership {
     const isEvicted = this.#id !== null
     if (this.#id !== null) {
       this.#lostAt = this.#options.monotonicNow()
+      workersOfProcess().delete(this.#id)
       this.#options.onLost(this.#id)
     }
     await this.#register()
@@ -212,8 +205,30 @@ export class Membership {
     const started = monotonicNow()
     await workers.register({ id, name, host: hostname(), pid: process.pid, tasks: tasks(), sets })
     this.#id = id
+    workersOfProcess().add(id)
     this.#beaten(started)
     await scheduling.clearStaleMarks(id, leaseMs)
     this.#options.onRegistered()
   }
+}
+
+/**
+ * The ids of this process's workers, in the order of their start. Other copies of this module, such as those before a hot
+ * reload, use the same set; threads have their own.
+ */
+function workersOfProcess(): Set<string> {
+  const key = Symbol.for('kalends.workers')
+  const found: unknown = Reflect.get(globalThis, key)
+  if (found instanceof Set) return found
+  const ids = new Set<string>()
+  Reflect.set(globalThis, key, ids)
+  return ids
+}
+
+/** The first worker of this process on the same database, if it is not the given one. */
+function earlierWorker(own: string | null, onDatabase: readonly WorkerRecord[]): string | null {
+  const [first] = [...workersOfProcess()].filter(
+    (id) => id === own || onDatabase.some((worker) => worker.id === id),
+  )
+  return first === undefined || first === own ? null : first
 }

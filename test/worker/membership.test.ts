@@ -465,44 +465,50 @@ describe('a worker that is cut off from the database', () => {
   })
 })
 
-it('a worker that started earlier in the same process is reported once, as long as it sends heartbeats', async () => {
+it('a worker that started earlier in the same process on the same database is reported once', async () => {
   const twins: string[] = []
-  const at = (minute: number) => new Date(Date.UTC(2026, 0, 1, 0, minute))
-  const record = (id: string, more: Partial<WorkerRecord> = {}): WorkerRecord => ({
+  let others: readonly WorkerRecord[] = []
+  const record = (id: string): WorkerRecord => ({
     id,
     name: 'w',
+    // The same in each container on the host's network.
     host: hostname(),
     pid: process.pid,
     tasks: [],
     sets: {},
-    startedAt: at(0),
-    heartbeatAt: at(10),
-    ...more,
+    startedAt: new Date(0),
+    heartbeatAt: new Date(0),
   })
-  const others = [
-    record('before a restart', { heartbeatAt: at(5) }),
-    record('on another host', { host: 'elsewhere' }),
-    record('of another process', { pid: process.pid + 1 }),
-    record('of a later start', { startedAt: at(6) }),
-  ]
-  let list = others
-  const membership: Membership = new Membership({
-    ...LONELY,
-    workers: {
-      ...LONELY.workers,
-      list: async () => ({
-        workers: [...list, record(membership.id() ?? '', { startedAt: at(5) })],
-        lowestVersion: null,
-      }),
-    },
-    leaseMs: LEASE_MS,
-    monotonicNow: () => 0,
-    onTwin: (id) => void twins.push(id),
-  })
-  await membership.beat()
+  const worker = (): Membership => {
+    const membership: Membership = new Membership({
+      ...LONELY,
+      workers: {
+        ...LONELY.workers,
+        list: async () => ({ workers: [...others, record(membership.id() ?? '')], lowestVersion: null }),
+      },
+      leaseMs: LEASE_MS,
+      monotonicNow: () => 0,
+      onTwin: (id) => void twins.push(id),
+    })
+    return membership
+  }
+  const first = worker()
+  const second = worker()
+  await first.beat()
+  await second.beat()
+  others = [record('in another container')]
+  await second.beat()
   expect(twins).toEqual([])
-  list = [...others, record('of a hot reload')]
-  await membership.beat()
-  await membership.beat()
-  expect(twins).toEqual(['of a hot reload'])
+  const firstId = first.id() ?? ''
+  others = [record(firstId)]
+  await second.beat()
+  await second.beat()
+  expect(twins).toEqual([firstId])
+  // One that has stopped no longer counts, even if its row is still there.
+  await first.stop()
+  const third = worker()
+  await second.stop()
+  await third.beat()
+  expect(twins).toEqual([firstId])
+  await third.stop()
 })
