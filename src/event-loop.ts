@@ -2,9 +2,9 @@ import { setImmediate as turn, setTimeout as pause } from 'node:timers/promises'
 
 /** How long one part of a larger piece of work should occupy the event loop, in milliseconds. */
 export const PART_MS = 50
-/** Less work than this delays nobody. */
+/** A rest after a shorter turn would take longer than the turn, because timers are only exact to a millisecond or two. */
 const SHORT_MS = 5
-/** If a turn took longer, other work of the process was the reason. */
+/** A longer turn was mostly work of the application or a stop of the process, for which callers need not wait. */
 const LONGEST_WAIT_MS = 250
 
 /**
@@ -22,7 +22,7 @@ export function betweenParts(ms = PART_MS): () => Promise<void> {
 
 /**
  * The returned function lets one caller continue per turn of the event loop, in the order of the calls, and lets the
- * next one wait as long as the synchronous work of this one took. Submitting the jobs of a single schedule needs about
+ * next one wait for as long as that turn took, whatever else ran in it. Submitting the jobs of a single schedule needs about
  * twelve turns; if each of them waited for the work of another request, a flood of requests would delay all schedules.
  */
 export function halfOfTheTime(wait: (ms: number) => Promise<unknown> = pause): () => Promise<void> {
@@ -34,7 +34,7 @@ export function halfOfTheTime(wait: (ms: number) => Promise<unknown> = pause): (
   }
 }
 
-/** Called right before synchronous work: waits for its end, and then as long as it took. */
+/** Called right before synchronous work: waits for the end of this turn, and then for as long as the turn took. */
 async function restAfter(wait: (ms: number) => Promise<unknown>): Promise<void> {
   const began = performance.now()
   await turn()

@@ -45,6 +45,9 @@ interface Entry {
   access?: Access
 }
 
+/** Items of at most 64 KB each, which are written within a few milliseconds. */
+const SHORT_LIST = 25
+
 const OPTIONS = namesOf<HttpOptions>({
   authorize: true,
   open: true,
@@ -104,7 +107,7 @@ function serviceOf(kalends: Kalends, options: HttpOptions) {
     bodyLimit,
     changes: new Changes(kalends, options.events),
     metrics: metricsOf(kalends, options.metrics),
-    /** Awaited before long synchronous steps, such as parsing bodies and writing responses. */
+    /** Awaited before long synchronous steps: parsing a body, and writing a long list. */
     turn: halfOfTheTime(),
   }
 }
@@ -204,8 +207,14 @@ async function perform(
     base: `${entry.base}/`,
   })
   if (answer instanceof Response) return answer
-  await service.turn()
+  // Probes and short answers do not wait for the bodies of other callers.
+  if (isLongList(answer.body)) await service.turn()
   return toResponse(answer, request)
+}
+
+function isLongList(body: unknown): boolean {
+  if (typeof body !== 'object' || body === null || !('items' in body)) return false
+  return Array.isArray(body.items) && body.items.length > SHORT_LIST
 }
 
 async function callerOf(one: Operation, entry: Entry, { gate, logger }: Service): Promise<Access> {
