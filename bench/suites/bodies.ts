@@ -4,7 +4,7 @@ import { runProgram } from '../child.ts'
 import type { Measure } from '../measure.ts'
 import { median } from '../statistics.ts'
 import { type Bench, type Findings, scaled, type Suite } from '../suite.ts'
-import { eachAtMost, type Named } from '../target.ts'
+import { eachAtLeast, eachAtMost, type Named } from '../target.ts'
 
 const MAX_MS = 50
 /** A schedule per second is on time if its run starts before the next one is due. */
@@ -23,11 +23,13 @@ export const bodiesSuite: Suite = {
     const measures: Measure[] = []
     const longest: Named[] = []
     const latest: Named[] = []
+    const runs: Named[] = []
+    const seconds = scaled(bench, SECONDS)
     for (const [subject, redact] of [
       ['Kalends', []],
       ['Kalends with redact', REDACT],
     ] as const) {
-      const { blocks, late } = await sent(bench, redact)
+      const { blocks, late } = await sent(bench, redact, seconds)
       const worst = blocks.toSorted((one, other) => other.ms - one.ms)
       for (const { work, ms, status } of worst.slice(0, 3))
         bench.say(`${subject}: ${work}: ${ms} ms, ${status}`)
@@ -38,6 +40,7 @@ export const bodiesSuite: Suite = {
       )
       longest.push([subject, median(values)])
       latest.push([subject, Math.max(...late)])
+      runs.push([subject, late.length])
     }
     return {
       measures,
@@ -49,12 +52,18 @@ export const bodiesSuite: Suite = {
           MAX_LATE_MS,
           ' ms',
         ),
+        // The first and the last second are partly outside.
+        eachAtLeast(`runs of that schedule in ${seconds} s: at least ${seconds - 1}`, runs, seconds - 1),
       ],
     } satisfies Findings
   },
 }
 
-async function sent(bench: Bench, redact: readonly string[]): Promise<z.infer<typeof resultSchema>> {
-  const params = { redact, calls: bench.runs, seconds: scaled(bench, SECONDS) }
+async function sent(
+  bench: Bench,
+  redact: readonly string[],
+  seconds: number,
+): Promise<z.infer<typeof resultSchema>> {
+  const params = { redact, calls: bench.runs, seconds }
   return await runProgram('programs/bodies', params, resultSchema)
 }

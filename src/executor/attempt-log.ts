@@ -1,5 +1,6 @@
 import type { ClaimedJob } from '../model/job.ts'
-import type { Redaction, Secrets } from '../model/redaction.ts'
+import type { Redaction } from '../model/redaction.ts'
+import type { Secrets } from '../model/secrets.ts'
 import type { LogLevel } from '../model/states.ts'
 import type { JobLogger } from './handler.ts'
 import type { Journal } from './journal.ts'

@@ -1,6 +1,6 @@
 import { errorText, InvalidInputError, messageOf, PermanentError } from '../errors.ts'
 import type { ClaimedJob } from '../model/job.ts'
-import type { Secrets } from '../model/redaction.ts'
+import type { Secrets } from '../model/secrets.ts'
 import { jsonText } from '../model/json-text.ts'
 import type { AttemptLog } from './attempt-log.ts'
 import type { AttemptOptions } from './options.ts'

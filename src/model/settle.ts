@@ -2,7 +2,7 @@
 import { timer } from '../timer/index.ts'
 import { elapsesOf, isEdited } from './plan.ts'
 import type { Plannable } from './planning.ts'
-import type { Secrets } from './redaction.ts'
+import type { Secrets } from './secrets.ts'
 import type { StoredSchedule } from './schedule.ts'
 import type { FinalState } from './states.ts'
 import type { RunPolicy } from './task.ts'

@@ -142,7 +142,7 @@ it('a read-only file with a log of writes can be read while its owner has it ope
   expect(await readdir(join(file, '..'))).toEqual(['app.db', 'link'])
   await chmod(file, 0o644)
   const owner = openSqlite(file)
-  onTestFinished(() => owner.close())
+  onTestFinished(() => void owner.close())
   owner.exec('CREATE TABLE orders (id INTEGER)')
   await chmod(file, 0o444)
   expect(await opened(file)).toEqual(readOnly)

@@ -174,9 +174,21 @@ describe('a secret in a string of the job is redacted', () => {
     expect(secrets.hiddenIn(['one-secret'])).toEqual(['[redacted]'])
   })
 
-  test('if the secrets are too long to search for, all text is hidden', () => {
+  test('if the secrets are too long or too many to search for, all text is hidden', () => {
     expect(hidden(redaction, { secret: 'x'.repeat(65_537) }, 'harmless')).toBe('[redacted]')
     expect(hidden(redaction, { secret: 'x'.repeat(65_536) }, 'harmless')).toBe('harmless')
+    const many = (count: number) => Array.from({ length: 2 * count }, (_, index) => `pin ${index % count}`)
+    expect(hidden(redaction, { secret: many(1001) }, 'harmless')).toBe('[redacted]')
+    expect(hidden(redaction, { secret: many(1000) }, 'harmless pin 5 pin%206 pin+7')).toBe(
+      'harmless [redacted] [redacted] [redacted]',
+    )
+  })
+
+  test('a secret with NUL is found in text in which NUL was replaced before the secret was known', () => {
+    const secrets = redaction.secretsOf({ args: { secret: 'one\0two' } })
+    expect(secrets.hiddenInText('one␀two one\0two one\\u0000two one%00two')).toBe(
+      '[redacted] [redacted] [redacted] [redacted]',
+    )
   })
 
   test('without paths, everything is shown', () => {
