@@ -176,7 +176,7 @@ export class Imitation {
     }
   }
 
-  /** A schedule whose timer this worker cannot read is left to others, although somebody has planned it. */
+  /** A schedule whose timer this worker cannot read is left to other workers if somebody has planned it. */
   #plan(schedule: ScheduleState, open: OpenJobs): Plan | null {
     try {
       return plan(toPlannable(schedule), {

@@ -63,10 +63,11 @@ describe('files that only look like crontabs', () => {
     expect(read.map(({ schedule }) => schedule !== null)).toEqual([false, false, true])
   })
 
-  test('a command that begins with another flag is refused', () => {
-    const { schedule, notes } = one('0 3 * * * -x backup')
-    expect(schedule).toBeNull()
-    expect(notes).toEqual(["'-x' is neither a command nor one of the flags -n, -q and -s"])
+  test.each([
+    ['0 3 * * * -x backup', "'-x' is neither a command nor one of the flags -n, -q and -s"],
+    ['0 3 * * * -n', 'has the flag -n, but no command'],
+  ])('a line without a command after its flags is refused: %s', (line, note) => {
+    expect(one(line)).toMatchObject({ schedule: null, notes: [note] })
   })
 })
 

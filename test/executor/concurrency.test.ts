@@ -46,6 +46,18 @@ eachDatabase((under) => {
     expect(seen.most).toBe(2)
   })
 
+  it('handlers that end immediately leave nothing running, and stop() completes [L31]', async () => {
+    const { database, open } = await scene(under)
+    const kalends = await open()
+    kalends.handle(light, () => 'done')
+    const ids = await kalends.jobs.submitMany(Array.from({ length: 50 }, () => ({ task: light })))
+    await kalends.start({ concurrency: 5 })
+    for (const id of ids) expect(await ended(kalends, id)).toMatchObject({ state: 'success', result: 'done' })
+    expect(kalends.health().running).toBe(0)
+    await kalends.stop()
+    expect(await database.query("SELECT id FROM job WHERE state = 'running'")).toEqual([])
+  })
+
   it('a failed or cancelled run frees capacity', async () => {
     const { open } = await scene(under)
     const kalends = await open()

@@ -13,10 +13,11 @@ import type { Candidate } from './candidate.ts'
 import { isNameOf } from './crontab-file.ts'
 import { type Existing, isNumbered, matched, type Named } from './match.ts'
 
-export function sourceCommand(name: string, idPrefix: string) {
-  const command = new Command(name)
+/** The command without what is about the file. */
+export function crontabOptions() {
+  const command = new Command('crontab')
     .option('--zone <zone>', 'the time zone of the machine: an IANA name', 'local')
-    .option('--id-prefix <text>', 'the prefix of the schedule ids', idPrefix)
+    .option('--id-prefix <text>', 'the prefix of the schedule ids', 'cron.')
     .option('--iterations <n>', 'how many elapses of each schedule to show', wholeNumber(0, 999_999), 3)
     .option('--paused', 'create new schedules paused')
     .option('--dry-run', 'only show the schedules; needs no database')
@@ -25,7 +26,7 @@ export function sourceCommand(name: string, idPrefix: string) {
   return withDatabaseOptions(command)
 }
 
-type ImportFlags = ReturnType<ReturnType<typeof sourceCommand>['opts']>
+type ImportFlags = ReturnType<ReturnType<typeof crontabOptions>['opts']>
 
 type Outcome = Named & { readonly result: string }
 
@@ -140,9 +141,7 @@ function printOutcome(outcome: Outcome, { json, iterations: limit }: ImportFlags
   const meaning = checked.valid ? checked : { description: '', elapses: [], warnings: [] }
   const elapses = meaning.elapses.map(({ at }) => at)
   const notes = [...own, ...meaning.warnings]
-  const { timer, jitter, catchUp, args } = schedule
-  const command =
-    args.shell === undefined ? JSON.stringify(args.argv) : `${args.shellPath ?? '/bin/sh'} -c ${args.shell}`
+  const { timer, jitter, args } = schedule
   const page = factsText([
     found,
     ['Schedule', `${id} (${result})`],
@@ -150,8 +149,7 @@ function printOutcome(outcome: Outcome, { json, iterations: limit }: ImportFlags
     ['In words', meaning.description],
     ['Elapses', elapses.map(when).join('\n')],
     ['Jitter', jitter === 0 ? null : spanText(jitter)],
-    ['Missed runs', catchUp === 0 ? null : `at most ${catchUp} made up`],
-    ['Runs', command],
+    ['Runs', `${args.shellPath ?? '/bin/sh'} -c ${args.shell}`],
     ['As user', args.user],
     ['Environment', args.env && JSON.stringify(args.env)],
     ['Note', notes.join('\n')],

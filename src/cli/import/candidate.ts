@@ -20,7 +20,7 @@ export interface Entry {
 
 export interface CandidateSchedule
   extends Pick<Schedule, 'timer' | 'summary' | 'jitter' | 'catchUp' | 'overlap'> {
-  readonly args: CommandArgs
+  readonly args: CommandArgs & { readonly shell: string }
   readonly timeout: string
 }
 

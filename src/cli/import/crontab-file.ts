@@ -1,10 +1,16 @@
 /** Reads crontabs, as described in crontab(5) of Debian, cronie, OpenBSD and FreeBSD. */
 import { basename } from 'node:path/posix'
 import { checkedZone, fromCrontab, timeSpan } from '../../timer/index.ts'
-import type { CommandArgs } from '../command-task.ts'
 import { findUser, USER_NAME } from '../command-user.ts'
 import { UsageError } from '../failure.ts'
-import { type Candidate, candidate, LONGEST_RUN, Refusal, summaryOf } from './candidate.ts'
+import {
+  type Candidate,
+  candidate,
+  type CandidateSchedule,
+  LONGEST_RUN,
+  Refusal,
+  summaryOf,
+} from './candidate.ts'
 import { isNumbered } from './match.ts'
 
 export interface CrontabOptions {
@@ -138,7 +144,9 @@ function candidateOf(line: Line, column: UserColumn, zone: string): Candidate {
       )
     if (command.startsWith('-'))
       throw new Refusal(
-        `'${command.split(/\s/, 1)[0]}' is neither a command nor one of the flags -n, -q and -s`,
+        /^-[nqs]+$/.test(command)
+          ? `has the flag ${command}, but no command`
+          : `'${command.split(/\s/, 1)[0]}' is neither a command nor one of the flags -n, -q and -s`,
       )
     if (time === '@reboot')
       throw new Refusal('@reboot is not a time: start it with the machine, as a service')
@@ -194,7 +202,7 @@ function argsOf(
   stdin: string | null,
   variables: ReadonlyMap<string, string>,
   user: string,
-): CommandArgs {
+): CandidateSchedule['args'] {
   const env = Object.fromEntries([...variables].filter(([name]) => !DAEMON_VARIABLES.has(name)))
   const shellPath = variables.get('SHELL')
   const cwd = variables.get('HOME')

@@ -4,7 +4,7 @@ import { messageOf } from '../../errors.ts'
 import { checkedZone } from '../../timer/index.ts'
 import { type AnyCommand, Command, examples } from '../commander.ts'
 import { UsageError } from '../failure.ts'
-import { importAll, sourceCommand } from './apply.ts'
+import { importAll, crontabOptions } from './apply.ts'
 import { readCrontab } from './crontab-file.ts'
 
 const CRONTAB_HELP = `
@@ -26,7 +26,7 @@ export default function importCommand(): AnyCommand {
 }
 
 function crontabCommand(): AnyCommand {
-  return sourceCommand('crontab', 'cron.')
+  return crontabOptions()
     .summary('create schedules from the entries of a crontab')
     .description(
       'Creates a schedule from each entry of a crontab, and shows the result and what cannot be carried over.',
