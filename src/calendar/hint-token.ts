@@ -10,6 +10,8 @@ interface Explanation {
 }
 
 const WORDS = [...SHORT_WEEKDAYS, ...WEEKDAYS, ...SHORTHANDS.keys()]
+/** The prefixes of the timers that are not calendar events. */
+const PREFIXES = ['every', 'cron']
 const PLACE_HINT = 'use UTC or the name of a place, such as Europe/Berlin'
 
 export function explainToken(text: string, at: number, token: string): Explanation | undefined {
@@ -44,12 +46,13 @@ function explainWord(text: string, at: number, token: string): Explanation | und
       hint: 'write it alone, or followed by a time zone',
     }
   }
-  if (WORDS.some((known) => known.toLowerCase() === folded)) {
+  if (WORDS.some((one) => one.toLowerCase() === folded)) {
     if (at === 0) return undefined
     return { problem: `the weekday ${word} is not allowed here`, hint: 'weekdays come first: Mon,Tue 9:00' }
   }
   if (isZone(word) || (at > 0 && isLastWord(text, at, token))) return undefined
-  const meant = nearest(word, WORDS)
+  const known = at === 0 && !PREFIXES.includes(folded) ? [...WORDS, ...PREFIXES] : WORDS
+  const meant = nearest(word, known)
   return meant === undefined ? undefined : { hint: `did you mean ${meant}?` }
 }
 

@@ -33,7 +33,8 @@ export function callerTransaction(transaction: Transaction, dialect: Dialect): A
       return await execute(dialect.withLiterals(text, params), reads)
     } catch (error) {
       // Query builders wrap the errors of their driver, and some wrap them twice.
-      throw withCauses(error).find((cause) => dialect.isDuplicate(cause)) ?? error
+      const isKnown = (cause: unknown) => dialect.isDuplicate(cause) || dialect.missingTable(cause) !== null
+      throw withCauses(error).find(isKnown) ?? error
     }
   }
   return {

@@ -217,6 +217,8 @@ export interface Dialect {
   readonly isLockWait: (error: unknown) => boolean
   /** Whether the user may not write to one of these tables, whatever the rows contain. @param tables  unquoted names */
   readonly isDeniedOn: (error: unknown, tables: readonly string[]) => boolean
+  /** The unquoted name of the table that does not exist, or null for all other errors. */
+  readonly missingTable: (error: unknown) => string | null
   /** Whether the database rejected a written row, because of a trigger, a constraint or a value. */
   readonly isRejection: (error: unknown) => boolean
   /** @throws InvalidInputError unless a transaction is open in this database and its session stores values unchanged */

@@ -38,6 +38,9 @@ describe('a likely correction is suggested, with the column of the mistake:', ()
   test.each([
     ['Mo', 1, 'Mo', 'did you mean Mon?'],
     ['Tues', 1, 'Tues', 'did you mean Tue?'],
+    // Of a timer, of which a calendar event is one kind.
+    ['evry 5min', 1, 'evry', 'did you mean every?'],
+    ['corn 0 9 * * *', 1, 'corn', 'did you mean cron?'],
     ['Mon..Fr 9:00', 6, 'Fr', 'did you mean Fri?'],
     ['dialy', 1, 'dialy', 'did you mean daily?'],
     ['12', 1, '12', 'did you mean 12:00?'],

@@ -1,9 +1,10 @@
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { link, readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { Server } from 'node:http'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { runHere } from './here.ts'
 import { root, temporaryFolder } from './program.ts'
 import { bearing, getAt, serving, servingProcess, TOKEN } from './serving.ts'
@@ -53,6 +54,17 @@ describe('kalends start --http', () => {
     expect(stdout).toMatch(/A sign-in was rejected refused=.*"address":"127\.0\.0\.1"/)
     expect(stdout).not.toContain(token)
     await events.body?.cancel().catch(() => undefined)
+  })
+
+  test('stops the worker even if the server cannot be closed', async () => {
+    const { worker, folder } = await serving(['127.0.0.1:0'])
+    const workers = () => runHere(['workers', '--json'], { cwd: folder })
+    expect((await workers()).stdout).toContain('"id"')
+    vi.spyOn(Server.prototype, 'close').mockImplementationOnce(() => {
+      throw new Error('still in use')
+    })
+    expect(await worker.stop()).toMatchObject({ code: 1, stderr: expect.stringContaining('still in use') })
+    expect((await workers()).stdout).toBe('')
   })
 
   test('keeps the token for the next start and shares it with other workers', async () => {

@@ -62,6 +62,12 @@ async function proves(database: TestDatabase, kalends: Kalends, inTransaction: I
   expect((await jobs.list()).items.map((job) => job.id)).not.toContain('b')
   expect((await jobs.list()).total).toBe(4)
   await provesSchedules(kalends, inTransaction, ugly)
+
+  // Query builders wrap the error of a missing table.
+  await database.query('DROP TABLE job')
+  await inTransaction(async (tx) => {
+    await expect(jobs.submit(mail, {}, { tx })).rejects.toThrow(/^The table 'job' does not exist: restore/)
+  })
 }
 
 async function provesSchedules(kalends: Kalends, inTransaction: InTransaction, ugly: string): Promise<void> {

@@ -114,6 +114,19 @@ onEachStore((under) => {
     expect(await migrateDatabase(database.url)).toEqual([])
   })
 
+  it('a table that was dropped since is named, with what to do', async () => {
+    const database = await under.fresh()
+    const store = await openStore(database.url)
+    under.afterwards(() => store.close())
+    await database.query('DROP TABLE job')
+    const missing = new SchemaError(
+      "The table 'job' does not exist: restore it from a backup; or, if no table of Kalends is left, run 'kalends migrate'",
+    )
+    await expect(store.jobs.get('j')).rejects.toThrow(missing)
+    await expect(store.jobs.submit([newJob('j')])).rejects.toThrow(missing)
+    await expect(store.executing.promoteDue(10)).rejects.toThrow(missing)
+  })
+
   it('an interrupted migration is continued', async () => {
     const database = await under.bare()
     await migrateDatabase(database.url)

@@ -5,7 +5,15 @@ import { integerLiteral, JOB_ID, jsonPairs, placeholders, quoted, STORED_VALUE }
 import { withLiterals } from './literal.ts'
 import type { Server } from './session.ts'
 import { checkTransaction, TRANSACTION_STATE, TRANSACTION_STATUS } from './session-variables.ts'
-import { isAlreadyApplied, isDeniedOn, isDuplicate, isLockWait, isRejection, isTransient } from './errors.ts'
+import {
+  isAlreadyApplied,
+  isDeniedOn,
+  isDuplicate,
+  isLockWait,
+  isRejection,
+  isTransient,
+  missingTable,
+} from './errors.ts'
 
 const BATCH_TYPES: Readonly<Record<BatchColumn, string>> = {
   // The character sets and collations of the keys, so that their indexes can be used.
@@ -109,6 +117,7 @@ export const mysqlDialect = (server: () => Server, ownSchema: string | null = nu
   isDuplicate,
   isLockWait: (error) => (error instanceof StoreUnavailableError ? error.isLockWait : isLockWait(error)),
   isDeniedOn,
+  missingTable,
   isRejection,
   isContended: (error) => error instanceof StoreUnavailableError && isTransient(error.cause),
   async checkTransaction(execute) {

@@ -1,4 +1,5 @@
 /** The errors of MySQL, MariaDB and their connections, classified by number, because their messages are translated. */
+import { messageOf } from '../../errors.ts'
 import { RowsChangedError } from '../rows-changed.ts'
 
 const REFUSED_BY_GROUP = 3101
@@ -80,10 +81,17 @@ const DENIED: ReadonlySet<number> = new Set([1142, 1143])
  * write to other tables, for some rows only.
  */
 export function isDeniedOn(error: unknown, tables: readonly string[]): boolean {
-  if (!DENIED.has(errorNumber(error) ?? 0) || !(error instanceof Error)) return false
-  // The text around the names is translated.
-  const quoted = [...error.message.matchAll(/[`'"]([^`'"]+)[`'"]/g)].map(([, name = '']) => name)
-  return quoted.some((name) => tables.includes(name))
+  return DENIED.has(errorNumber(error) ?? 0) && quotedNames(error).some((name) => tables.includes(name))
+}
+
+export function missingTable(error: unknown): string | null {
+  const [name] = errorNumber(error) === 1146 ? quotedNames(error) : []
+  return name === undefined ? null : name.slice(name.indexOf('.') + 1)
+}
+
+/** The text around the names is translated. */
+function quotedNames(error: unknown): string[] {
+  return [...messageOf(error).matchAll(/[`'"]([^`'"]+)[`'"]/g)].map(([, name = '']) => name)
 }
 
 /** Whether the server rejected a written row, because of a trigger, a constraint or a value. */

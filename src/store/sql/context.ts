@@ -1,3 +1,4 @@
+import { SchemaError } from '../../errors.ts'
 import { callerTransaction, inTurn, wholly } from '../caller-transaction.ts'
 import type { AnySql, Database, Dialect, Lend, Sql } from '../database.ts'
 import type { Transaction } from '../job-store.ts'
@@ -46,16 +47,18 @@ export function tablesContext(
   isolations = new Isolations(database.dialect, prefix),
 ): TablesContext {
   const { dialect } = database
+  const names = tables(prefix, dialect)
+  const explained = explainer(dialect, names)
   const on = (sql: Sql): Context => ({
     dialect,
     tables: names,
-    select: (columns, rest, params) => sql.rows(`SELECT ${columns.join(', ')} ${rest}`, params),
+    select: (columns, rest, params) =>
+      sql.rows<never>(`SELECT ${columns.join(', ')} ${rest}`, params).catch(explained),
     current: '',
     locking: '',
-    rows: (text, params) => sql.rows(text, params),
-    run: (text, params) => sql.run(text, params),
+    rows: (text, params) => sql.rows<never>(text, params).catch(explained),
+    run: (text, params) => sql.run(text, params).catch(explained),
   })
-  const names = tables(prefix, dialect)
   const transaction = <Result>(work: (tx: Context) => Promise<Result>) =>
     database.transaction((sql) => work(on(sql)))
   return {
@@ -72,12 +75,15 @@ export function tablesContext(
 export function inTransactionOf(context: WriteContext, given: Transaction): WriteContext {
   const { dialect, tables: names } = context
   const locking = dialect.locked('wait')
+  const explained = explainer(dialect, names)
+  const sql = callerTransaction(given, dialect)
   const tx: AnyContext = {
     dialect,
     tables: names,
     current: '',
     locking,
-    ...callerTransaction(given, dialect),
+    select: (...of) => sql.select<never>(...of).catch(explained),
+    run: (...of) => sql.run(...of).catch(explained),
   }
   const transaction =
     (of: AnyContext) =>
@@ -89,6 +95,18 @@ export function inTransactionOf(context: WriteContext, given: Transaction): Writ
     transaction: transaction(tx),
     // The first attempt may have missed the row that has the key, because the row is newer than the snapshot.
     transactionOnKeys: onKeys(dialect, transaction(tx), transaction({ ...tx, current: locking })),
+  }
+}
+
+/** A missing table concerns every row, so the error must not look like the rejection of one. */
+function explainer(dialect: Dialect, names: Tables) {
+  return (error: unknown): never => {
+    const missing = dialect.missingTable(error)
+    if (missing === null || !Object.values(names).includes(dialect.table(missing))) throw error
+    throw new SchemaError(
+      `The table '${missing}' does not exist: restore it from a backup; or, if no table of Kalends is left, run 'kalends migrate'`,
+      { cause: error },
+    )
   }
 }
 

@@ -2,7 +2,7 @@ import type { Dialect, SchemaDialect } from '../database.ts'
 import { toText } from '../../model/instant.ts'
 import { integerLiteral, jsonPairs, placeholders, quoted, withLiterals as fill } from '../literals.ts'
 import { groupBy } from '../group-by.ts'
-import { isAlreadyApplied, isDuplicate, isRejection } from './errors.ts'
+import { isAlreadyApplied, isDuplicate, isRejection, missingTable } from './errors.ts'
 
 const FORMAT = '%Y-%m-%d %H:%M:%f'
 
@@ -98,6 +98,7 @@ export const sqliteDialect = (clock: (() => Date) | null): Dialect => ({
   isContended: () => false,
   isLockWait: () => false,
   isDeniedOn: () => false,
+  missingTable,
   isRejection,
   async changeTokens(database, tables) {
     // The first value changes with the commits of other connections, the second with the writes of this one.

@@ -63,6 +63,11 @@ export function isRejection(error: unknown): boolean {
   return /^SQLITE_(CONSTRAINT|TOOBIG|MISMATCH|ERROR)/.test(code(error))
 }
 
+/** With the name of a database in front if a trigger names it. */
+export function missingTable(error: unknown): string | null {
+  return /no such table: (?:main\.)?(.+)$/.exec(messageOf(error))?.[1] ?? null
+}
+
 export function isNoSavepoint(error: unknown): boolean {
   return messageOf(error).includes('no such savepoint')
 }
