@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { createConnection, createPool } from 'mysql2/promise'
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest'
 import { Kalends, type KalendsOptions, StoreUnavailableError, task } from '../../src/index.ts'
-import { collect, signal, until } from '../kalends/scene.ts'
+import { collect, until } from '../kalends/scene.ts'
 import { databaseNames } from '../support/databases-run.ts'
 import { orNotTested } from '../support/not-tested.ts'
 import { findMariadb, mariadbPlan } from '../support/servers-mariadb.ts'
@@ -108,10 +108,10 @@ for (const kind of ['mariadb', 'mysql'] as const) {
     async function expectRun(kalends: Kalends): Promise<void> {
       kalends.handle(tick, () => {})
       await kalends.start()
-      const ran = signal(kalends, 'settled', ({ scheduleId }) => scheduleId === 'Due')
       await kalends.schedules.put('Due', { task: tick, timer: 'yearly' })
-      await kalends.schedules.runNow('Due')
-      expect(await ran).toMatchObject({ state: 'success' })
+      // Another worker of the test may run it.
+      const id = await kalends.schedules.runNow('Due')
+      expect(await kalends.jobs.wait(id, { timeout: '100s' })).toMatchObject({ state: 'success' })
       expect(kalends.health()).toMatchObject({ ok: true })
     }
 
