@@ -103,8 +103,9 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   // The test kit accepts the options of `Kalends.open`, except those that it sets itself.
   testing: ['kalends', 'index', 'options', 'timer', ...BASE],
   telemetry: ['index', 'errors'],
-  // The page phrases durations and relative times as the command line and doctor do.
-  ui: ['duration'],
+  // The page phrases durations and relative times as the command line and doctor do, and its form and filters derive
+  // from the settings.
+  ui: ['duration', 'settings', 'generated'],
 }
 
 /** The place of a file in the design, such as `model`; undefined if it has none. */
@@ -328,7 +329,7 @@ describe('the check itself', () => {
     ['src/http/http.ts', '../store/store.ts'],
     ['src/cli/main.ts', '../model/plan.ts'],
     ['src/model/settings.ts', './schedule.ts'],
-    ['src/ui/page.ts', '../model/settings.ts'],
+    ['src/ui/page.ts', '../model/plan.ts'],
     ['src/ui/page.ts', '../errors.ts'],
     ['src/ui/page.ts', '../kalends.ts'],
     ['src/model/plan.ts', '../nowhere/at-all.ts'],
@@ -350,6 +351,7 @@ describe('the check itself', () => {
     ['src/http/http.ts', '../kalends.ts'],
     ['src/http/http.ts', 'node:http'],
     ['src/ui/page.ts', '../duration.ts'],
+    ['src/ui/page.ts', '../model/settings.ts'],
   ])('%s may import %s', (file, specifier) => {
     expect(problems(file, [specifier])).toEqual([])
   })

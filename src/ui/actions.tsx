@@ -1,5 +1,5 @@
 import { api, contentOf, OfflineError } from './api/client.ts'
-import type { Job, JobsAction, JobsActionAnswer } from './api/generated/api.ts'
+import type { Job, JobsAction, JobsActionAnswer } from './generated/api.ts'
 import { notify } from './api/live.ts'
 import { ask, type Question } from './parts/dialog.tsx'
 import { toast, toastError } from './parts/toast.tsx'

@@ -1,7 +1,7 @@
 /** The server enforces the user's permissions; the page only hides what they do not allow. */
 import { computed, signal } from '@preact/signals'
 import { api, contentOf } from './api/client.ts'
-import type { Me } from './api/generated/api.ts'
+import type { Me } from './generated/api.ts'
 import { connections } from './api/live.ts'
 import { setServerTime } from './time/clock.ts'
 

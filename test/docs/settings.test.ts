@@ -1,7 +1,4 @@
-/**
- * Files generated from src/model/settings.ts: the tables of the documentation, and the settings of the web page, whose
- * code must not import src/model. `npm run docs:settings` updates these files.
- */
+/** The tables of the documentation that `npm run docs:settings` writes from src/model/settings.ts. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import ts from 'typescript'
@@ -10,7 +7,6 @@ import { flagOf } from '../../src/cli/failure.ts'
 import { CLEARABLE } from '../../src/cli/schedules/write.ts'
 import {
   explained,
-  labelOf,
   isOfJobs,
   isPolicy,
   OPTION_NAMES,
@@ -98,33 +94,6 @@ function policyTable(): string {
   return tableOf(['setting', 'default of a task', ''], rows)
 }
 
-function fieldOf(name: SettingName): string {
-  const setting = settingOf(name)
-  const { kind, description: help, default: value, otherwise } = setting
-  const ofFlag = kind === 'flag' ? { values: { false: 'no', true: 'yes' } } : {}
-  const values = setting.kind === 'choice' ? { values: setting.values } : ofFlag
-  const field = {
-    name,
-    kind,
-    label: labelOf(name),
-    help,
-    otherwise,
-    default: value,
-    ...values,
-  }
-  return `  ${JSON.stringify(field)},`
-}
-
-function ofPage(): string {
-  return `// Generated from src/model/settings.ts by test/docs/settings.test.ts.
-
-/** The settings in the order of the form. */
-export const FIELDS = [
-${SETTING_NAMES.map(fieldOf).join('\n')}
-] as const
-`
-}
-
 /** The page with its expected generated part. */
 function withPart(page: string, part: string): string {
   const text = readFileSync(join(root, page), 'utf8')
@@ -142,10 +111,6 @@ test.each([
   ['docs/guides/retries.md', policyTable],
 ])('%s has the settings table', async (page, part) => {
   await expect(withPart(page, part())).toMatchFileSnapshot(join(root, page))
-})
-
-test('the settings of the web page are up to date', async () => {
-  await expect(ofPage()).toMatchFileSnapshot(join(root, 'src/ui/api/generated/settings.ts'))
 })
 
 test('doc comments contain the descriptions from the settings table', () => {

@@ -1,6 +1,6 @@
 /** Uses a generated client whose types come from the OpenAPI document (see openapi.test.ts). */
 import createClient from 'openapi-fetch'
-import type { paths } from '../../src/ui/api/generated/api.ts'
+import type { paths } from '../../src/ui/generated/api.ts'
 
 export async function useClient(
   baseUrl: string,

@@ -3,7 +3,6 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { Validator } from '@seriousme/openapi-schema-validator'
-import openapiTS, { astToString } from 'openapi-typescript'
 import { expect, it } from 'vitest'
 import { openApiDocument } from '../../src/http/document.ts'
 import { operations } from '../../src/http/operations.ts'
@@ -39,11 +38,7 @@ it('the document lists every operation; each has a unique id, a summary and a su
   for (const name of references) expect(document).toHaveProperty(['components', 'schemas', String(name)])
 })
 
-it('the types of the page and of generated clients are up to date, and a client type-checks', async () => {
-  const types = await openapiTS(JSON.stringify(document), { rootTypes: true, rootTypesNoSchemaPrefix: true })
-  await expect(
-    `// Generated from the OpenAPI document: npm run generate:api.\n${astToString(types)}`,
-  ).toMatchFileSnapshot(join(root, 'src/ui/api/generated/api.ts'))
+it('a client that uses the generated types type-checks', async () => {
   const tsc = join(root, 'node_modules/typescript/bin/tsc')
   const options =
     '--noEmit --strict --module nodenext --target es2023 --lib es2023,dom --skipLibCheck --allowImportingTsExtensions --types node'

@@ -1,6 +1,6 @@
 import createClient, { type ClientPathsWithMethod, type MethodResponse } from 'openapi-fetch'
 import { accessToken, signInNeeded } from '../sign-in.ts'
-import type { paths, ProblemDetails } from './generated/api.ts'
+import type { paths, ProblemDetails } from '../generated/api.ts'
 
 export class ApiError extends Error {
   readonly status: number

@@ -1,4 +1,4 @@
-import type { Load, Upcoming } from '../api/generated/api.ts'
+import type { Load, Upcoming } from '../generated/api.ts'
 import { useApi } from '../api/query.ts'
 import { Button, IconButton } from '../parts/Button.tsx'
 import { PageHead, RowLink, Section } from '../parts/layout.tsx'

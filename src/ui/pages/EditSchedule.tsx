@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { api, ApiError, contentOf } from '../api/client.ts'
-import type { Schedule, WrittenSchedule } from '../api/generated/api.ts'
+import type { Schedule, WrittenSchedule } from '../generated/api.ts'
 import { notify } from '../api/live.ts'
 import { useApi } from '../api/query.ts'
 import { Button } from '../parts/Button.tsx'

@@ -1,4 +1,4 @@
-import type { Failures } from '../api/generated/api.ts'
+import type { Failures } from '../generated/api.ts'
 import { useApi } from '../api/query.ts'
 import { Tags } from '../parts/layout.tsx'
 import { Empty } from '../parts/placeholders.tsx'

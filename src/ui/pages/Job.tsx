@@ -1,6 +1,6 @@
 import { spanText } from '../../duration.ts'
 import { cancelJob, retryJob } from '../actions.tsx'
-import type { Attempts, Job, ShownJob } from '../api/generated/api.ts'
+import type { Attempts, Job, ShownJob } from '../generated/api.ts'
 import { useApi } from '../api/query.ts'
 import { Button } from '../parts/Button.tsx'
 import { Copy, Json } from '../parts/Json.tsx'

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { actOnJobs, actOnMatching, BULK_JOB_ACTIONS } from '../actions.tsx'
-import type { ListedJob } from '../api/generated/api.ts'
+import type { ListedJob } from '../generated/api.ts'
 import { useApi } from '../api/query.ts'
 import { Button } from '../parts/Button.tsx'
 import { PageHead, RowLink } from '../parts/layout.tsx'
@@ -10,22 +10,12 @@ import { Select } from '../parts/Select.tsx'
 import type { Column } from '../parts/Table.tsx'
 import { link, query, setQuery } from '../router.ts'
 import { mayOperate, session } from '../session.ts'
+import { JOB_STATES } from '../../model/states.ts'
 import { zone } from '../time/clock.ts'
 import { Ago } from '../time/Time.tsx'
 import { count, exact } from '../time/format.ts'
 import { Errors } from './Errors.tsx'
 import { attemptColumn, outcomeColumn, ScheduleOf, stateColumn, tookColumn } from './job-columns.tsx'
-
-const STATES = [
-  'running',
-  'external',
-  'waiting',
-  'blocked',
-  'failed',
-  'success',
-  'skipped',
-  'cancelled',
-] as const
 
 const FILTERS = ['task', 'scheduleId', 'group', 'submitter', 'worker', 'finishedFrom', 'finishedTo'] as const
 const LABELS: Readonly<Record<string, string>> = {
@@ -87,7 +77,7 @@ export function JobsPage() {
           aria-current={isGrouped ? 'true' : undefined}
         />
       </PageHead>
-      <StateCounts names={STATES} counts={counts.data} entry="state" />
+      <StateCounts names={JOB_STATES} counts={counts.data} entry="state" />
       <Filters />
       {isGrouped ? <Errors filter={filter} /> : <JobList state={state} filter={filter} />}
     </>
@@ -162,7 +152,7 @@ function TaskFilter() {
 }
 
 function MatchingJobs({ state: text, filter }: JobListProps) {
-  const state = STATES.find((name) => name === text)
+  const state = JOB_STATES.find((name) => name === text)
   if (state === undefined || state === 'success' || state === 'skipped') return null
   const action = state === 'failed' || state === 'cancelled' ? 'retry' : 'cancel'
   const { label, isDangerous } = BULK_JOB_ACTIONS[action]

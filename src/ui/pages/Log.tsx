@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { LogLines } from '../api/generated/api.ts'
+import type { LogLines } from '../generated/api.ts'
 import { useApi } from '../api/query.ts'
 import { Section } from '../parts/layout.tsx'
 import { Empty, Loaded } from '../parts/placeholders.tsx'

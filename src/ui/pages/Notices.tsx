@@ -1,5 +1,5 @@
 import type { RenderableProps } from 'preact'
-import type { ScheduleCounts } from '../api/generated/api.ts'
+import type { ScheduleCounts } from '../generated/api.ts'
 import { perform } from '../actions.tsx'
 import { api } from '../api/client.ts'
 import { useApi } from '../api/query.ts'

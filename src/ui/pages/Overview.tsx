@@ -1,4 +1,4 @@
-import type { JobCounts, ListedJob, Upcoming } from '../api/generated/api.ts'
+import type { JobCounts, ListedJob, Upcoming } from '../generated/api.ts'
 import { useApi } from '../api/query.ts'
 import { Icon, type IconName } from '../parts/Icon.tsx'
 import { PageHead, RowLink, Section } from '../parts/layout.tsx'

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { actOn, perform, removeSchedules } from '../actions.tsx'
 import { api } from '../api/client.ts'
-import type { ListedJob, Schedule } from '../api/generated/api.ts'
+import type { ListedJob, Schedule } from '../generated/api.ts'
 import { useApi } from '../api/query.ts'
 import { Button } from '../parts/Button.tsx'
 import { Dialog } from '../parts/dialog.tsx'

@@ -1,5 +1,5 @@
 import { actOn, actOnMany, removeSchedules, type ScheduleAction } from '../actions.tsx'
-import type { ListedSchedule, RecentRun, Schedule } from '../api/generated/api.ts'
+import type { ListedSchedule, RecentRun, Schedule } from '../generated/api.ts'
 import { useApi } from '../api/query.ts'
 import { Button, IconButton } from '../parts/Button.tsx'
 import { PageHead, RowLink } from '../parts/layout.tsx'
@@ -13,8 +13,8 @@ import { mayEdit, mayOperate } from '../session.ts'
 import { Ago } from '../time/Time.tsx'
 import { count, zoneOf } from '../time/format.ts'
 import { durationText } from '../../duration.ts'
+import { STATUSES } from '../../model/states.ts'
 
-const STATUSES = ['active', 'retrying', 'frozen', 'paused', 'dead', 'invalid', 'done', 'retired'] as const
 const FILTERS = ['task', 'group', 'submitter', 'declaredBy'] as const
 
 const columns: readonly Column<ListedSchedule>[] = [

@@ -1,4 +1,4 @@
-import type { Workers } from '../api/generated/api.ts'
+import type { Workers } from '../generated/api.ts'
 import { useApi } from '../api/query.ts'
 import { Icon } from '../parts/Icon.tsx'
 import { PageHead, RowLink, Tags } from '../parts/layout.tsx'

@@ -1,4 +1,4 @@
-import type { Job, ListedJob } from '../api/generated/api.ts'
+import type { Job, ListedJob } from '../generated/api.ts'
 import { JobState } from '../parts/State.tsx'
 import type { Column } from '../parts/Table.tsx'
 import { link } from '../router.ts'

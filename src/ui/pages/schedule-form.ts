@@ -1,31 +1,50 @@
-import type { NewSchedule, Schedule } from '../api/generated/api.ts'
-import { FIELDS } from '../api/generated/settings.ts'
+import type { NewSchedule, Schedule } from '../generated/api.ts'
 import { spanText } from '../../duration.ts'
+import {
+  labelOf,
+  type Setting,
+  SETTING_NAMES,
+  type SettingName as AnySettingName,
+  settingOf,
+} from '../../model/settings.ts'
 
-type SettingName = Exclude<(typeof FIELDS)[number]['name'], 'enabled' | 'args'>
+type SettingName = Exclude<AnySettingName, 'enabled' | 'args'>
 export type Value = Schedule[SettingName]
 
 export interface Field {
   readonly name: SettingName
-  readonly kind: (typeof FIELDS)[number]['kind']
+  readonly kind: Setting['kind']
   readonly label: string
   readonly help: string
   /** The meaning of an empty entry. */
-  readonly otherwise?: string
+  readonly otherwise?: string | undefined
   /** The value for a new schedule, or null for no value. */
-  readonly default?: Value
-  readonly values?: Readonly<Record<string, string>>
+  readonly default?: Value | undefined
+  readonly values?: Readonly<Record<string, string>> | undefined
 }
 
 /** Entries that are not settings, and the args, which are JSON. */
 const OTHERS = { id: '', zone: '', firstRun: 'next', args: '{}' }
 
-export type Name = Exclude<(typeof FIELDS)[number]['name'], 'enabled'> | keyof typeof OTHERS
+export type Name = Exclude<AnySettingName, 'enabled'> | keyof typeof OTHERS
 export type Entries = Readonly<Record<Name, string>>
 
 /** The settings of the form, without `enabled`, because a schedule is paused and resumed with buttons. */
-const fields: readonly Field[] = FIELDS.filter(
-  (field): field is Field & (typeof FIELDS)[number] => field.name !== 'enabled' && field.name !== 'args',
+const fields: readonly Field[] = SETTING_NAMES.filter((name) => name !== 'enabled' && name !== 'args').map(
+  (name) => {
+    const setting = settingOf(name)
+    const { kind, description: help, otherwise, default: value } = setting
+    const values = kind === 'flag' ? { false: 'no', true: 'yes' } : undefined
+    return {
+      name,
+      kind,
+      label: labelOf(name),
+      help,
+      otherwise,
+      default: value,
+      values: setting.kind === 'choice' ? setting.values : values,
+    }
+  },
 )
 
 function fieldOf(name: Name): Field {
@@ -39,7 +58,7 @@ export const SUMMARY = fieldOf('summary')
 /** The settings without a special place in the form and on the page. */
 export const POLICIES = fields.filter(({ name }) => !['task', 'timer', 'summary'].includes(name))
 
-// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- each field is in FIELDS
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- each field is a setting
 export const EMPTY = {
   ...OTHERS,
   ...Object.fromEntries(fields.map((field) => [field.name, textOf(field, field.default ?? null)])),

@@ -1,5 +1,5 @@
 /** A state as an icon, a word and a colour, each of which is enough to recognise it. */
-import type { Job, Schedule } from '../api/generated/api.ts'
+import type { Job, Schedule } from '../generated/api.ts'
 import { Ago } from '../time/Time.tsx'
 import { Icon } from './Icon.tsx'
 

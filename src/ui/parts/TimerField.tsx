@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { TimerCheck } from '../api/generated/api.ts'
+import type { TimerCheck } from '../generated/api.ts'
 import { useApi } from '../api/query.ts'
 import { myZone } from '../time/format.ts'
 import { Hint, Wrong } from './Hint.tsx'

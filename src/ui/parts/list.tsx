@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { JobCounts, JobPage } from '../api/generated/api.ts'
+import type { JobCounts, JobPage } from '../generated/api.ts'
 import type { Query } from '../api/query.ts'
 import { link, linkHere, query, setQuery } from '../router.ts'
 import { count } from '../time/format.ts'
