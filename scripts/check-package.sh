@@ -8,4 +8,4 @@ test -f dist/index.js || { echo 'dist/ not found: run npm run build first.'; exi
 npm pack --ignore-scripts --silent --pack-destination "$folder"
 npx publint "$folder"/*.tgz
 npx attw "$folder"/*.tgz
-node scripts/recipes.mjs "$folder"/*.tgz plain without-sqlite esbuild
+node scripts/recipes.mjs "$folder"/*.tgz plain without-drivers esbuild

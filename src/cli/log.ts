@@ -1,33 +1,47 @@
-import { firstLine } from '../errors.ts'
-import { pino } from 'pino'
+import { firstLine, messageOf } from '../errors.ts'
 import type { Logger } from '../logger.ts'
+import { LOG_LEVELS, type LogLevel } from '../model/states.ts'
 import { harmlessJson, harmlessText } from './output.ts'
 
+interface Line {
+  readonly time: string
+  readonly level: LogLevel
+  readonly message: string
+  readonly fields: object
+}
+
+/** @param level  the lowest level to write @param write  receives whole lines: JSON, or text for people */
 export function commandLog(
-  { json, level }: { readonly json: boolean; readonly level: keyof Logger },
+  { json, level }: { readonly json: boolean; readonly level: LogLevel },
   write: (text: string) => void,
 ): Logger {
-  return pino({ level, base: null }, { write: (line) => write(json ? harmlessJson(line) : readable(line)) })
+  const lineOf = json ? jsonLine : readableLine
+  const at = (own: LogLevel) => (fields: object, message: string) => {
+    if (LOG_LEVELS.indexOf(own) < LOG_LEVELS.indexOf(level)) return
+    write(`${lineOf({ time: new Date().toISOString(), level: own, message, fields })}\n`)
+  }
+  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
 }
 
-const LEVELS: Readonly<Record<string, string>> = { 20: 'debug', 30: 'info ', 40: 'WARN ', 50: 'ERROR' }
+function jsonLine({ time, level, message, fields }: Line): string {
+  const json = JSON.stringify({ time, level, msg: message, ...fields }, (_, value: unknown) =>
+    value instanceof Error ? Object.assign({}, value, { message: value.message, stack: value.stack }) : value,
+  )
+  return harmlessJson(json)
+}
 
 /** `2026-11-21T07:36:30.123Z info  Kalends started worker=web-1/mb8… tasks=["mail"]` */
-function readable(line: string): string {
-  const { level, time, msg, err, ...fields }: Record<string, unknown> = JSON.parse(line)
-  const at = new Date(Number(time)).toISOString()
-  const rest = Object.entries(fields)
-    .filter(([, value]) => value !== null)
-    .map(
-      ([name, value]) => ` ${name}=${firstLine(typeof value === 'string' ? value : JSON.stringify(value))}`,
-    )
-  const error = errorOf(err)
-  const text = `${String(msg)}${rest.join('')}${error === '' ? '' : `: ${error}`}`
-  return `${at} ${LEVELS[String(level)] ?? String(level)} ${harmlessText(text)}\n`
+function readableLine({ time, level, message, fields }: Line): string {
+  const { err, ...others }: { err?: unknown } = { ...fields }
+  const facts = Object.entries<unknown>(others).flatMap(([name, value]) =>
+    value === null || value === undefined ? [] : [` ${name}=${firstLine(shown(value))}`],
+  )
+  const error = err === undefined ? '' : `: ${messageOf(err)}`
+  const name = (level === 'warn' || level === 'error' ? level.toUpperCase() : level).padEnd(5)
+  return `${time} ${name} ${harmlessText(`${message}${facts.join('')}${error}`)}`
 }
 
-function errorOf(err: unknown): string {
-  if (err === undefined) return ''
-  const message: unknown = typeof err === 'object' && err !== null ? Reflect.get(err, 'message') : err
-  return typeof message === 'string' ? message : JSON.stringify(err)
+function shown(value: unknown): string {
+  const json: unknown = JSON.parse(JSON.stringify(value) ?? '""')
+  return typeof json === 'string' ? json : JSON.stringify(json)
 }

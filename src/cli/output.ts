@@ -41,10 +41,7 @@ export function lineWidth(): number {
 
 /** Escapes the same characters in JSON, because JSON.stringify escapes only the C0 characters. */
 export function harmlessJson(json: string): string {
-  return json.replaceAll(ACTIVE, (character) =>
-    // pino ends its lines with a newline; within text, newlines are already escaped.
-    character === '\n' ? character : character.split('').map(codeUnit).join(''),
-  )
+  return json.replaceAll(ACTIVE, (character) => character.split('').map(codeUnit).join(''))
 }
 
 function codeUnit(unit: string): string {

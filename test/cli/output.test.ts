@@ -69,6 +69,35 @@ describe('JSON', () => {
   })
 })
 
+test('the log has the level, the fields that are set, and the error', () => {
+  const written = (json: boolean) => {
+    let text = ''
+    const log = commandLog({ json, level: 'warn' }, (line) => {
+      text += line
+    })
+    log.info({}, 'not written')
+    const cause = Object.assign(new Error('no'), { code: 'E_NO' })
+    log.warn(
+      { slot: new Date(0), task: 'mail', tasks: ['a'], gone: null, absent: undefined, err: cause },
+      'Failed',
+    )
+    return text
+  }
+  expect(written(false)).toMatch(
+    /^\d{4}-\S+Z WARN {2}Failed slot=1970-01-01T00:00:00\.000Z task=mail tasks=\["a"\]: no\n$/,
+  )
+  expect(JSON.parse(written(true))).toEqual({
+    time: expect.stringMatching(/^\d{4}-\S+Z$/),
+    level: 'warn',
+    msg: 'Failed',
+    slot: '1970-01-01T00:00:00.000Z',
+    task: 'mail',
+    tasks: ['a'],
+    gone: null,
+    err: { code: 'E_NO', message: 'no', stack: expect.stringMatching(/^Error: no\n/) },
+  })
+})
+
 test('joiners are kept in emoji and in scripts that need them, and escaped elsewhere', () => {
   for (const text of ['👩🏽\u200d🚀', '❤\ufe0f\u200d🔥', '⚠\ufe0f', 'می\u200cخواهم', 'क्\u200dष']) {
     expect(harmlessText(text)).toBe(text)

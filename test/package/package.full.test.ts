@@ -89,7 +89,6 @@ test('the package contains only required files, and has no run-time dependency o
     'commander',
     'hono',
     'mysql2',
-    'pino',
     'zod',
   ])
 })

@@ -1,9 +1,10 @@
 /** The application's pool: only its configuration is used, to open our own connections. */
-import mysql from 'mysql2/promise'
+import type mysql from 'mysql2/promise'
 import { InvalidInputError } from '../../errors.ts'
 import type { MysqlTarget } from '../database.ts'
+import { mysqlDriver } from './driver.ts'
 
-export type CreatePool = (options: mysql.PoolOptions) => mysql.Pool
+export type CreatePool = (options: mysql.PoolOptions) => Promise<mysql.Pool>
 
 /** How to reach the server and sign in. Everything else, such as type casts, is the same as for a URL. */
 const FIELDS = [
@@ -48,8 +49,9 @@ export function createPoolLike(target: MysqlTarget): CreatePool {
     throw refused(
       'the `stream` of the pool is a single stream, which serves only one connection: make it a function that returns a new one, or pass a URL',
     )
-  return (options) => {
-    const own = mysql.createPool(options)
+  return async (options) => {
+    const driver = await mysqlDriver()
+    const own = driver.createPool(options)
     const defaults = connectionConfig(own.pool)
     Object.defineProperty(own.pool.config, 'connectionConfig', {
       get: () =>

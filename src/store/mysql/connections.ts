@@ -31,7 +31,8 @@ const UPTIME_SLACK_MS = 2000
 
 interface Place {
   readonly host: Host
-  readonly pool: mysql.Pool
+  /** Created for the first connection; null before. */
+  pool: Promise<mysql.Pool> | null
   /** Connections from before the host's last failure are not used again: the host may be a different server now. */
   generation: number
 }
@@ -56,7 +57,7 @@ export class Connections {
 
   constructor(hosts: readonly Host[], options: ConnectionsOptions) {
     this.#options = options
-    this.#places = hosts.map((host) => ({ host, pool: this.#pool(host), generation: 0 }))
+    this.#places = hosts.map((host) => ({ host, pool: null, generation: 0 }))
   }
 
   /** If this fails, the error is never caused by the work that needs the connection. */
@@ -127,11 +128,16 @@ export class Connections {
   }
 
   async end(): Promise<void> {
-    await Promise.all(this.#places.map(({ pool }) => pool.end()))
+    await Promise.all(
+      this.#places.map(async ({ pool }) => {
+        const created = await pool?.catch(() => null)
+        await created?.end()
+      }),
+    )
   }
 
-  #pool(host: Host): mysql.Pool {
-    const pool = host.createPool({
+  async #pool(host: Host): Promise<mysql.Pool> {
+    const pool = await host.createPool({
       connectTimeout: this.#options.timeoutMs,
       timezone: 'Z',
       charset: 'utf8mb4_bin',
@@ -151,8 +157,9 @@ export class Connections {
   }
 
   async #from(place: Place): Promise<mysql.PoolConnection> {
+    const pool = await (place.pool ??= this.#pool(place.host))
     for (;;) {
-      const connection = await place.pool.getConnection()
+      const connection = await pool.getConnection()
       const made = this.#made.get(connection.connection)
       if (made !== undefined && made.generation !== place.generation) {
         connection.destroy()

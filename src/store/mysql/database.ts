@@ -5,7 +5,7 @@
  * because REPEATABLE READ locks the gaps that inserts need.
  */
 import { setTimeout as delay } from 'node:timers/promises'
-import mysql from 'mysql2/promise'
+import type mysql from 'mysql2/promise'
 import { ConflictError, messageOf, StoreUnavailableError, TooSlowError } from '../../errors.ts'
 import type { DatabaseWarning } from '../../model/diagnosis.ts'
 import { CLOSED, type Database, type Dialect, type Lend, type Sql, type SqlValue } from '../database.ts'
@@ -14,6 +14,7 @@ import { lender } from '../lend.ts'
 import type { CreatePool } from './application-pool.ts'
 import { Connections, type Host } from './connections.ts'
 import { mysqlDialect } from './dialect.ts'
+import { mysqlDriver } from './driver.ts'
 import {
   advice,
   isLockWait,
@@ -109,7 +110,10 @@ export class MysqlDatabase implements Database {
       typeof target === 'string'
         ? hostsOf(target).map(({ name, url }) => ({
             name,
-            createPool: (options) => mysql.createPool({ ...options, ...inSchema, uri: url }),
+            createPool: async (options) => {
+              const driver = await mysqlDriver()
+              return driver.createPool({ ...options, ...inSchema, uri: url })
+            },
           }))
         : [{ name: '', createPool: (options) => target({ ...options, ...inSchema }) }]
     this.dialect = mysqlDialect(() => {

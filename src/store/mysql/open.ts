@@ -3,6 +3,7 @@ import { admitted } from '../admission.ts'
 import type { Databases, MysqlTarget, OpenOptions } from '../database.ts'
 import { type CreatePool, createPoolLike } from './application-pool.ts'
 import { IMPATIENT, MysqlDatabase } from './database.ts'
+import { mysqlDriver } from './driver.ts'
 import { errorNumber } from './errors.ts'
 import { proveLocks } from './lock-proof.ts'
 
@@ -23,6 +24,7 @@ export async function openMysql(
   target: string | MysqlTarget,
   { longestUseMs, connections, schema, createsSchema = false }: OpenOptions,
 ): Promise<Databases> {
+  await mysqlDriver()
   const from = typeof target === 'string' ? target : createPoolLike(target)
   const most = connections ?? (typeof from === 'string' ? URL_CONNECTIONS : POOL_CONNECTIONS)
   const apiConnections = Math.max(1, Math.floor(most / API_SHARE))

@@ -1,7 +1,0 @@
-// Without a package for SQLite, Kalends uses the driver of Node.js, or the error for a SQLite URL names a package.
-import { isBuiltin } from 'node:module'
-import { Kalends } from 'kalends'
-
-const opened = await Kalends.open('sqlite::memory:').catch((thrown) => thrown)
-if (isBuiltin('node:sqlite')) await opened.stop()
-else if (!/npm install better-sqlite3@12$/.test(opened.message)) throw opened
