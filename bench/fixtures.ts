@@ -27,7 +27,7 @@ export async function insertSchedules(
 ): Promise<void> {
   for (let from = 0; from < count; from += CHUNK) {
     await database.query(
-      `INSERT INTO periodic_task (id, uid, task, timer, overlap, nextrun, planned_from) SELECT CONCAT('${prefix}', 10000000 + ${from} + n), CONCAT('${prefix}', 10000000 + ${from} + n), '${task}', '${timer}', 'allow', nextrun, CONCAT('1|${timer}|0||||', nextrun, '|by hand') FROM (SELECT n, ${spread ? laterBy(at, from) : `'${text(at)}'`} AS nextrun FROM ${numbers(Math.min(CHUNK, count - from))}) AS planned`,
+      `INSERT INTO periodic_task (id, uid, task, timer, overlap, nextrun, planned_from, planned_nextrun, planned_by_hand) SELECT CONCAT('${prefix}', 10000000 + ${from} + n), CONCAT('${prefix}', 10000000 + ${from} + n), '${task}', '${timer}', 'allow', nextrun, '1|${timer}|0|||', nextrun, 1 FROM (SELECT n, ${spread ? laterBy(at, from) : `'${text(at)}'`} AS nextrun FROM ${numbers(Math.min(CHUNK, count - from))}) AS planned`,
     )
   }
   const [row] = await database.query(
@@ -41,7 +41,7 @@ export async function insertSchedules(
 export async function rewind(database: BenchDatabase, at: Date): Promise<void> {
   await database.query(database.kind === 'SQLite' ? 'DELETE FROM job' : 'TRUNCATE job')
   await database.query(
-    `UPDATE periodic_task SET nextrun = '${text(at)}', last_slot = NULL, planned_from = '1|${TIMER}|0||||${text(at)}|by hand'`,
+    `UPDATE periodic_task SET nextrun = '${text(at)}', last_slot = NULL, planned_from = '1|${TIMER}|0|||', planned_nextrun = '${text(at)}', planned_by_hand = 1`,
   )
   const [row] = await database.query(
     `SELECT COUNT(*) AS wrong FROM periodic_task WHERE wake_at IS NULL OR wake_at <> '${text(at)}'`,

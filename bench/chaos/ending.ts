@@ -44,7 +44,7 @@ async function restlessRows({ query }: Target, workers: number): Promise<string[
     "SELECT id, periodic_task_id, task, state, worker, attempt, run_at FROM job WHERE state IN ('waiting', 'blocked', 'running', 'external') LIMIT 20",
   )
   const schedules = await query(
-    'SELECT id, worker, mark_ends, nextrun, planned_from, wake_at FROM periodic_task WHERE wake_at IS NOT NULL OR worker IS NOT NULL LIMIT 20',
+    'SELECT id, worker, mark_ends, nextrun, planned_from, planned_nextrun, wake_at FROM periodic_task WHERE wake_at IS NOT NULL OR worker IS NOT NULL LIMIT 20',
   )
   const registered = await query('SELECT id, heartbeat FROM worker')
   return [

@@ -19,7 +19,6 @@ await program(params, async ({ url, batch, rounds }, line) => {
   async function write(): Promise<void> {
     const slot = new Date()
     const next = new Date(slot.getTime() + 3_600_000)
-    const planned = next.toISOString().replace('T', ' ').replace('Z', '')
     for (let from = 0; from < ids.length; from += batch) {
       const some = ids.slice(from, from + batch)
       await connection.beginTransaction()
@@ -28,9 +27,9 @@ await program(params, async ({ url, batch, rounds }, line) => {
         [some.map((id) => [randomUUID(), id, id, slot, 1, 'noop', '', '{}', 0, 0, slot])],
       )
       await connection.query(
-        'UPDATE periodic_task SET nextrun = ?, last_slot = ?, planned_from = ? WHERE id IN (?)',
+        'UPDATE periodic_task SET nextrun = ?, last_slot = ?, planned_from = ?, planned_nextrun = ?, planned_by_hand = 0 WHERE id IN (?)',
         // Write the same values as the planner; otherwise, the measured worker would plan these rows.
-        [next, slot, `1|hourly|0||||${planned}`, some],
+        [next, slot, '1|hourly|0|||', next, some],
       )
       await connection.commit()
     }

@@ -147,9 +147,11 @@ CREATE TABLE `{prefix}periodic_task` (
 	`marked` datetime(3),
 	`mark_ends` datetime(3),
 	`planned_from` varchar(800) CHARACTER SET utf8mb4 COLLATE {exact},
+	`planned_nextrun` datetime(3),
+	`planned_by_hand` tinyint NOT NULL DEFAULT 0,
 	`status` varchar(16) CHARACTER SET utf8mb4 COLLATE {exact} GENERATED ALWAYS AS (case when `enabled` = 0 then 'paused' when `idle` in ('dead', 'invalid', 'retired') then `idle` when `frozen_until` is not null and coalesce(`idle`, '') <> 'done' then 'frozen' when `retry_at` is not null then 'retrying' when `idle` = 'done' then 'done' else 'active' end) STORED,
 	`definition` varchar(720) CHARACTER SET utf8mb4 COLLATE {exact} GENERATED ALWAYS AS (concat(`enabled`, '|', `timer`, '|', `jitter`, '|', coalesce(`starts`, ''), '|', coalesce(`ends`, ''), '|', coalesce(`max_runs`, ''))) STORED,
-	`wake_at` datetime(3) GENERATED ALWAYS AS (case when `worker` is not null then coalesce(`mark_ends`, timestamp'1970-01-01 00:00:00.000') when coalesce(`planned_from`, '') not in (concat(concat(`enabled`, '|', `timer`, '|', `jitter`, '|', coalesce(`starts`, ''), '|', coalesce(`ends`, ''), '|', coalesce(`max_runs`, '')), '|', coalesce(`nextrun`, '')), concat(concat(`enabled`, '|', `timer`, '|', `jitter`, '|', coalesce(`starts`, ''), '|', coalesce(`ends`, ''), '|', coalesce(`max_runs`, '')), '|', coalesce(`nextrun`, ''), '|by hand')) then timestamp'1970-01-01 00:00:00.000' when `enabled` = 0 or `idle` is not null then null else greatest(coalesce(`nextrun`, timestamp'1970-01-01 00:00:00.000'), coalesce(`frozen_until`, timestamp'1970-01-01 00:00:00.000')) end) STORED,
+	`wake_at` datetime(3) GENERATED ALWAYS AS (case when `worker` is not null then coalesce(`mark_ends`, timestamp'1970-01-01 00:00:00.000') when not (`planned_from` <=> concat(`enabled`, '|', `timer`, '|', `jitter`, '|', coalesce(`starts`, ''), '|', coalesce(`ends`, ''), '|', coalesce(`max_runs`, '')) and `planned_nextrun` <=> `nextrun`) then timestamp'1970-01-01 00:00:00.000' when `enabled` = 0 or `idle` is not null then null else greatest(coalesce(`nextrun`, timestamp'1970-01-01 00:00:00.000'), coalesce(`frozen_until`, timestamp'1970-01-01 00:00:00.000')) end) STORED,
 	CONSTRAINT `{prefix}periodic_task_id` PRIMARY KEY(`id`),
 	CONSTRAINT `{prefix}periodic_task_identity` UNIQUE(`uid`),
 	CONSTRAINT `{prefix}periodic_task_json` CHECK(json_valid(`args`)),
@@ -177,7 +179,8 @@ CREATE TABLE `{prefix}periodic_task` (
 	CONSTRAINT `{prefix}periodic_task_retry` CHECK(`retry` between 0 and 2147483647),
 	CONSTRAINT `{prefix}periodic_task_retry_limit` CHECK(`retry_limit` between 0 and 2147483647),
 	CONSTRAINT `{prefix}periodic_task_uid` CHECK(`uid` not like '% ' and `uid` <> ''),
-	CONSTRAINT `{prefix}periodic_task_idle` CHECK(`idle` in ('awaiting-finish', 'done', 'dead', 'invalid', 'retired'))
+	CONSTRAINT `{prefix}periodic_task_idle` CHECK(`idle` in ('awaiting-finish', 'done', 'dead', 'invalid', 'retired')),
+	CONSTRAINT `{prefix}periodic_task_planned_by_hand` CHECK(`planned_by_hand` between 0 and 1)
 );
 --> statement-breakpoint
 CREATE TABLE `{prefix}schedule_freeze` (

@@ -169,9 +169,11 @@ CREATE TABLE `{prefix}periodic_task` (
 	`marked` text,
 	`mark_ends` text,
 	`planned_from` text,
+	`planned_nextrun` text,
+	`planned_by_hand` integer DEFAULT 0 NOT NULL,
 	`status` text GENERATED ALWAYS AS (case when `enabled` = 0 then 'paused' when `idle` in ('dead', 'invalid', 'retired') then `idle` when `frozen_until` is not null and coalesce(`idle`, '') <> 'done' then 'frozen' when `retry_at` is not null then 'retrying' when `idle` = 'done' then 'done' else 'active' end) VIRTUAL,
 	`definition` text GENERATED ALWAYS AS (`enabled` || '|' || `timer` || '|' || `jitter` || '|' || coalesce(`starts`, '') || '|' || coalesce(`ends`, '') || '|' || coalesce(`max_runs`, '')) VIRTUAL,
-	`wake_at` text GENERATED ALWAYS AS (case when not typeof(`id`) = 'text' then null when `worker` is not null then coalesce(strftime('%Y-%m-%d %H:%M:%f', `mark_ends`), '1970-01-01 00:00:00.000') when coalesce(`planned_from`, '') not in (`enabled` || '|' || `timer` || '|' || `jitter` || '|' || coalesce(`starts`, '') || '|' || coalesce(`ends`, '') || '|' || coalesce(`max_runs`, '') || '|' || coalesce(strftime('%Y-%m-%d %H:%M:%f', `nextrun`), ''), `enabled` || '|' || `timer` || '|' || `jitter` || '|' || coalesce(`starts`, '') || '|' || coalesce(`ends`, '') || '|' || coalesce(`max_runs`, '') || '|' || coalesce(strftime('%Y-%m-%d %H:%M:%f', `nextrun`), '') || '|by hand') then '1970-01-01 00:00:00.000' when `enabled` = 0 or `idle` is not null then null else max(coalesce(strftime('%Y-%m-%d %H:%M:%f', `nextrun`), '1970-01-01 00:00:00.000'), coalesce(strftime('%Y-%m-%d %H:%M:%f', `frozen_until`), '1970-01-01 00:00:00.000')) end) VIRTUAL,
+	`wake_at` text GENERATED ALWAYS AS (case when not typeof(`id`) = 'text' then null when `worker` is not null then coalesce(strftime('%Y-%m-%d %H:%M:%f', `mark_ends`), '1970-01-01 00:00:00.000') when `planned_from` is not `enabled` || '|' || `timer` || '|' || `jitter` || '|' || coalesce(`starts`, '') || '|' || coalesce(`ends`, '') || '|' || coalesce(`max_runs`, '') or `planned_nextrun` is not strftime('%Y-%m-%d %H:%M:%f', `nextrun`) then '1970-01-01 00:00:00.000' when `enabled` = 0 or `idle` is not null then null else max(coalesce(strftime('%Y-%m-%d %H:%M:%f', `nextrun`), '1970-01-01 00:00:00.000'), coalesce(strftime('%Y-%m-%d %H:%M:%f', `frozen_until`), '1970-01-01 00:00:00.000')) end) VIRTUAL,
 	CONSTRAINT "{prefix}periodic_task_json" CHECK(json_valid(`args`)),
 	CONSTRAINT "{prefix}periodic_task_id" CHECK(typeof(`id`) in ('text', 'null') and instr(`id`, char(0)) = 0 and length(`id`) <= 254),
 	CONSTRAINT "{prefix}periodic_task_task" CHECK(typeof(`task`) in ('text', 'null') and instr(`task`, char(0)) = 0 and length(`task`) <= 254),
@@ -209,7 +211,8 @@ CREATE TABLE `{prefix}periodic_task` (
 	CONSTRAINT "{prefix}periodic_task_retry_limit" CHECK(typeof(`retry_limit`) in ('integer', 'null') and `retry_limit` between 0 and 2147483647),
 	CONSTRAINT "{prefix}periodic_task_uid" CHECK(typeof(`uid`) in ('text', 'null') and instr(`uid`, char(0)) = 0 and length(`uid`) <= 254 and length(cast(`uid` as blob)) = length(`uid`) and `uid` not like '% ' and `uid` <> ''),
 	CONSTRAINT "{prefix}periodic_task_idle" CHECK(`idle` in ('awaiting-finish', 'done', 'dead', 'invalid', 'retired')),
-	CONSTRAINT "{prefix}periodic_task_planned_from" CHECK(typeof(`planned_from`) in ('text', 'null') and instr(`planned_from`, char(0)) = 0 and length(`planned_from`) <= 800)
+	CONSTRAINT "{prefix}periodic_task_planned_from" CHECK(typeof(`planned_from`) in ('text', 'null') and instr(`planned_from`, char(0)) = 0 and length(`planned_from`) <= 800),
+	CONSTRAINT "{prefix}periodic_task_planned_by_hand" CHECK(typeof(`planned_by_hand`) in ('integer', 'null') and `planned_by_hand` between 0 and 1)
 );
 --> statement-breakpoint
 CREATE INDEX `{prefix}periodic_task_wake_at` ON `{prefix}periodic_task` (`wake_at`,`id`);--> statement-breakpoint

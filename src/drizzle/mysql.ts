@@ -100,11 +100,9 @@ const uuidv7 = sql.raw(
 
 const EPOCH = "timestamp'1970-01-01 00:00:00.000'"
 const DEFINITION = `concat(${DEFINITION_PARTS.join(", '|', ")})`
-/** The parts that make up `planned_from` if the definition and `nextrun` have not changed since the last planning. */
-const PLANNED = `${DEFINITION}, '|', coalesce(\`nextrun\`, '')`
 const WAKE_AT = [
   `case when \`worker\` is not null then coalesce(\`mark_ends\`, ${EPOCH})`,
-  `when coalesce(\`planned_from\`, '') not in (concat(${PLANNED}), concat(${PLANNED}, '|by hand'))`,
+  `when not (\`planned_from\` <=> ${DEFINITION} and \`planned_nextrun\` <=> \`nextrun\`)`,
   `then ${EPOCH} when \`enabled\` = 0 or \`idle\` is not null then null`,
   `else greatest(coalesce(\`nextrun\`, ${EPOCH}), coalesce(\`frozen_until\`, ${EPOCH})) end`,
 ].join(' ')

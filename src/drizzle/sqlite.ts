@@ -77,14 +77,12 @@ const uuidv7 = sql.raw(
 const EPOCH = "'1970-01-01 00:00:00.000'"
 const normalised = (column: string) => `strftime('%Y-%m-%d %H:%M:%f', \`${column}\`)`
 const DEFINITION = DEFINITION_PARTS.join(" || '|' || ")
-/** The value of `planned_from` if the definition and `nextrun` have not changed since the last planning. */
-const PLANNED = `${DEFINITION} || '|' || coalesce(${normalised('nextrun')}, '')`
 /** SQLite accepts a BLOB as an id, but statements compare ids with text, so such a row must never be due or claimed. */
 const FINDABLE = "typeof(`id`) = 'text'"
 const WAKE_AT = [
   `case when not ${FINDABLE} then null`,
   `when \`worker\` is not null then coalesce(${normalised('mark_ends')}, ${EPOCH})`,
-  `when coalesce(\`planned_from\`, '') not in (${PLANNED}, ${PLANNED} || '|by hand') then ${EPOCH}`,
+  `when \`planned_from\` is not ${DEFINITION} or \`planned_nextrun\` is not ${normalised('nextrun')} then ${EPOCH}`,
   'when `enabled` = 0 or `idle` is not null then null',
   `else max(coalesce(${normalised('nextrun')}, ${EPOCH}), coalesce(${normalised('frozen_until')}, ${EPOCH})) end`,
 ].join(' ')

@@ -173,8 +173,12 @@ export const PLAN_COLUMNS = {
   idle: { kind: 'word', column: 'idle', values: IDLE, default: null },
   markedAt: { kind: 'instant', column: 'marked', default: null },
   markEndsAt: { kind: 'instant', column: 'mark_ends', default: null },
-  /** The definition and the next run, as of the last planning. */
-  plannedFrom: { kind: 'text', column: 'planned_from', most: 800, default: null },
+  /** The definition as of the last planning; null if the schedule was never planned. */
+  plannedDefinition: { kind: 'text', column: 'planned_from', most: 800, default: null },
+  /** The next run as of the last planning. */
+  plannedRun: { kind: 'instant', column: 'planned_nextrun', default: null },
+  /** Whether that next run was set manually and kept, instead of computed from the timer. */
+  isByHand: { kind: 'flag', column: 'planned_by_hand', default: false },
 } as const satisfies Readonly<Record<string, OwnColumn>>
 
 /** The attempts that did not succeed. An attempt's number is not unique within its job; its claim is. */

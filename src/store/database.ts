@@ -208,6 +208,14 @@ export interface Dialect {
   /** Replaces parameters with literals that have the same meaning in every session. */
   readonly withLiterals: (text: string, params: readonly SqlValue[]) => string
 
+  /** Expression: where a text begins in another one, counted from 1; 0 if it does not occur there. */
+  readonly position: (text: string, part: string) => string
+  /** Expression: an instant as text, to the millisecond. */
+  readonly instantText: (instant: string) => string
+  /** Expression: the different values of a column of text, separated by commas. */
+  readonly listed: (column: string) => string
+  /** The end of an INSERT that overwrites these columns of a row with the same key. */
+  readonly orOverwrite: (key: readonly string[], columns: readonly string[]) => string
   /** Whether two transactions can write different rows at the same time. */
   readonly writesInParallel: boolean
   readonly isDuplicate: (error: unknown) => boolean

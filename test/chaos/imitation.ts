@@ -209,7 +209,7 @@ export class Imitation {
     schedule.idle = planned.idle
     schedule.last_slot = text(planned.lastSlot?.getTime() ?? null)
     schedule.last_error = planned.lastError
-    schedule.planned_from = plannedFrom(schedule.definition, planned)
+    Object.assign(schedule, plannedFrom(schedule.definition, planned))
     schedule.worker = null
     schedule.marked = null
     schedule.mark_ends = null
@@ -314,7 +314,7 @@ export class Imitation {
     if (next === null) return
     schedule.nextrun = text(next.nextRunAt?.getTime() ?? null)
     schedule.idle = next.idle
-    schedule.planned_from = plannedFrom(schedule.definition, { ...next, isByHand: false })
+    Object.assign(schedule, plannedFrom(schedule.definition, { ...next, isByHand: false }))
   }
 
   #open(uid: string): OpenJobs {
@@ -379,6 +379,8 @@ function state(columns: Columns): ScheduleState {
     retry: null,
     retry_limit: null,
     planned_from: null,
+    planned_nextrun: null,
+    planned_by_hand: 0,
     worker: null,
     marked: null,
     mark_ends: null,

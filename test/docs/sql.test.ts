@@ -22,7 +22,7 @@ async function seed(database: TestDatabase): Promise<void> {
     await database.query("INSERT INTO periodic_task (id, task, timer) VALUES (?, ?, '*:*:0/2')", [id, id])
   // This schedule has been planned and is done, so no worker changes it.
   await database.query(
-    "INSERT INTO periodic_task (id, task, timer, idle, last_slot, planned_from) VALUES ('early', 'load', 'daily', 'done', '2098-01-01 00:00:00', '1|daily|0||||')",
+    "INSERT INTO periodic_task (id, task, timer, idle, last_slot, planned_from) VALUES ('early', 'load', 'daily', 'done', '2098-01-01 00:00:00', '1|daily|0|||')",
   )
   await database.query(
     "INSERT INTO job (id, task, state, queue) VALUES ('019a0000-0000-7000-8000-000000000004', 'mail', 'waiting', 'external'), ('019a0000-0000-7000-8000-000000000005', 'mail', 'external', 'external')",

@@ -139,6 +139,8 @@ const TABLES: readonly Table[] = [
       'last_job',
       'last_error',
       'planned_from',
+      'planned_nextrun',
+      'planned_by_hand',
       'uid',
     ],
   },

@@ -22,10 +22,7 @@ async function absence(open: Scene['open'], database: TestDatabase, catchUp: num
   await until(async () => ((await before.schedules.get('s'))?.nextRunAt == null ? null : true))
   await before.stop()
   const slot = new Date(last - 4 * DAY_MS).toISOString().replace('T', ' ').slice(0, 23)
-  await database.query(
-    'UPDATE periodic_task SET planned_from = REPLACE(planned_from, nextrun, ?), nextrun = ?',
-    [slot, slot],
-  )
+  await database.query('UPDATE periodic_task SET planned_nextrun = ?, nextrun = ?', [slot, slot])
   return last
 }
 

@@ -125,10 +125,7 @@ eachDatabase((under) => {
     await first.stop()
     // As if the slot had become due while no worker was running.
     const slot = `${new Date().getUTCFullYear()}-01-01 00:00:00.000`
-    await database.query(
-      'UPDATE periodic_task SET planned_from = REPLACE(planned_from, nextrun, ?), nextrun = ?',
-      [slot, slot],
-    )
+    await database.query('UPDATE periodic_task SET planned_nextrun = ?, nextrun = ?', [slot, slot])
     const next = await open()
     next.handle(report, ({ slot: at }) => at)
     next.declare('set', [{ task: report, timer: 'yearly', summary: 'changed, but with the same timer' }])

@@ -122,7 +122,8 @@ export async function planned(
     task: 'task',
     timer,
     nextrun,
-    planned_from: `${enabled}|${timer}|0||||${nextrun ?? ''}`,
+    planned_from: `${enabled}|${timer}|0|||`,
+    planned_nextrun: nextrun,
     ...more,
   }
   await insert(under, 'periodic_task', columns)

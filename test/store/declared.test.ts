@@ -167,7 +167,7 @@ onEachStore((under) => {
     await planned(under, 's', slot, {
       declared_by: name,
       timer: 'yearly',
-      planned_from: `1|yearly|0||||${toText(slot)}|by hand`,
+      planned_by_hand: 1,
     })
     const marks = await under.store.scheduling.markDue(WORKER, 10, LEASE_MS)
     await change(setVersion(name, ['s']), {

@@ -105,7 +105,7 @@ onEachStore((under) => {
 
   describe('the outcome of a job of a deleted schedule', () => {
     it('does not make the new schedule done [L84]', async () => {
-      const maxRuns = { max_runs: 1, planned_from: `1|minutely|0|||1|${SLOT}`, nextrun: SLOT }
+      const maxRuns = { max_runs: 1, planned_from: '1|minutely|0|||1', planned_nextrun: SLOT, nextrun: SLOT }
       await replaced(OPEN['running'], maxRuns)
       const before = await schedule(under, 's')
       const { settled } = await end(succeeded)
@@ -265,7 +265,7 @@ onEachStore((under) => {
       'old3',
     ])
     const done = { idle: 'done', after_done: 'delete', created: SLOT, last_slot: SLOT, nextrun: null }
-    await recreate({ ...done, planned_from: '1|minutely|0||||' })
+    await recreate({ ...done, planned_from: '1|minutely|0|||', planned_nextrun: null })
     await under.store.retention.prune({ ageMs: MINUTE, perSchedule: 2 }, 100)
     expect(await under.query('SELECT id FROM periodic_task')).toEqual([])
   })

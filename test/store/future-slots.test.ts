@@ -165,7 +165,7 @@ onEachStore((under) => {
     it('is used unchanged if it was set manually', async () => {
       const due = after(await clock(under), -1000)
       const timer = `*-*-* ${toText(after(due, HOUR)).slice(11)}`
-      await planned(under, 's', due, { timer, planned_from: `1|${timer}|0||||${toText(due)}|by hand` })
+      await planned(under, 's', due, { timer, planned_by_hand: 1 })
       await submit()
       expect((await times('s')).lastSlot).toEqual(due)
     })
@@ -198,10 +198,7 @@ onEachStore((under) => {
 
     it('is kept when a mark ends without a plan', async () => {
       const past = after(await clock(under), -1000)
-      await planned(under, 's', past, {})
-      await under.query('UPDATE periodic_task SET planned_from = REPLACE(planned_from, nextrun, ?)', [
-        `${toText(past)}|by hand`,
-      ])
+      await planned(under, 's', past, { planned_by_hand: 1 })
       const expected = { nextRunAt: past, plannedRun: past, isByHand: true }
       expect(await read()).toEqual(expected)
       expect(await read()).toEqual(expected)

@@ -666,7 +666,7 @@ onEachStore((under) => {
       const [first, next] = [toText(after(slot, -HOUR)), toText(slot)]
       await under.query('UPDATE job SET slot = ?', [first])
       await under.query(
-        "UPDATE periodic_task SET last_slot = ?, nextrun = ?, planned_from = CONCAT(definition, '|', ?)",
+        'UPDATE periodic_task SET last_slot = ?, nextrun = ?, planned_nextrun = ?, planned_from = definition',
         [first, next, next],
       )
     }

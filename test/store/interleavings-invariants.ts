@@ -57,7 +57,7 @@ const SETTINGS = [
   'created',
 ]
 /** Columns in which a submission stores its decision. */
-const DECIDED = ['nextrun', 'last_slot', 'planned_from', 'idle']
+const DECIDED = ['nextrun', 'last_slot', 'planned_from', 'planned_nextrun', 'idle']
 
 function text(row: Row | undefined, column: string): string {
   const value = row?.[column] ?? ''

@@ -93,12 +93,13 @@ export async function reset(database: TestDatabase, clock: Clock): Promise<void>
       errors,
       1000,
       '2026-11-21 11:00:00.000',
-      `1|${timer}|0||||${nextrun ?? ''}`,
+      `1|${timer}|0|||`,
+      nextrun,
     ],
   )
   await insertRows(
     database,
-    'periodic_task (id, task, timer, overlap, nextrun, last_slot, idle, run_count, error_count, catch_up, created, planned_from)',
+    'periodic_task (id, task, timer, overlap, nextrun, last_slot, idle, run_count, error_count, catch_up, created, planned_from, planned_nextrun)',
     schedules,
   )
   const jobs = JOBS.map(([schedule, slot, state, attempt], index) => [

@@ -214,7 +214,8 @@ onEachStore((under) => {
       submitter: 'ann',
       group_: 'a',
       nextrun,
-      planned_from: `1|daily|0||||${nextrun}`,
+      planned_from: '1|daily|0|||',
+      planned_nextrun: nextrun,
     })
     const ended = (id: string, index: number) => ({
       id,
@@ -324,7 +325,7 @@ onEachStore((under) => {
       const before = await secondPage()
       const later = '2026-06-01 00:00:00.000'
       await under.query(
-        `UPDATE periodic_task SET nextrun = '${later}', planned_from = '1|daily|0||||${later}'
+        `UPDATE periodic_task SET nextrun = '${later}', planned_nextrun = '${later}'
          WHERE id = '${first.items.at(-1)?.id}'`,
       )
       expect(before.items).toHaveLength(10)
@@ -433,7 +434,8 @@ onEachStore((under) => {
           id,
           timer: 'daily',
           nextrun,
-          planned_from: `1|daily|0||||${nextrun}`,
+          planned_from: '1|daily|0|||',
+          planned_nextrun: nextrun,
         })
         const isRunning = number % 2 === 0
         await job(under, id, {
@@ -528,15 +530,13 @@ onEachStore((under) => {
   })
 
   it('schedules are sorted by next run; those without one come last, by id', async () => {
-    await under.query(
-      "UPDATE periodic_task SET nextrun = '2026-05-01 00:00:00.000', planned_from = CONCAT(definition, '|2026-05-01 00:00:00.000')".replace(
-        /CONCAT\(definition, ('.*')\)/,
-        under.kind === 'sqlite' ? 'definition || $1' : 'CONCAT(definition, $1)',
-      ),
-    )
-    await under.query(
-      `UPDATE periodic_task SET nextrun = '2026-04-01 00:00:00.000', planned_from = ${under.kind === 'sqlite' ? "definition || '|2026-04-01 00:00:00.000'" : "CONCAT(definition, '|2026-04-01 00:00:00.000')"} WHERE id LIKE 's11%'`,
-    )
+    const plan = (nextrun: string, like: string) =>
+      under.query(
+        'UPDATE periodic_task SET nextrun = ?, planned_nextrun = ?, planned_from = definition WHERE id LIKE ?',
+        [nextrun, nextrun, like],
+      )
+    await plan('2026-05-01 00:00:00.000', '%')
+    await plan('2026-04-01 00:00:00.000', 's11%')
     const { items } = await under.store.lists.schedules({ ...ALL, order: 'nextRunAt' })
     expect(items[0]?.id).toMatch(/^s11/)
     expect(items).toHaveLength(30)
@@ -655,7 +655,8 @@ onEachStore((under) => {
         task: 'mail',
         timer: 'daily',
         nextrun,
-        planned_from: `1|daily|0||||${nextrun}`,
+        planned_from: '1|daily|0|||',
+        planned_nextrun: nextrun,
         ...more,
       })
     await planned('third', '2040-01-03 00:00:00.000')

@@ -322,7 +322,9 @@ onEachStore((under) => {
         nextrun: next,
         wake_at: next,
         last_slot: toText(slot),
-        planned_from: `1|minutely|0||||${next}`,
+        planned_from: '1|minutely|0|||',
+        planned_nextrun: next,
+        planned_by_hand: 0,
         idle: null,
         enabled: 1,
         last_job: id,
@@ -642,7 +644,7 @@ onEachStore((under) => {
       await planned(under, 's0', past, { args })
       for (let index = 1; index < 500; index += 1) {
         await under.query(
-          `INSERT INTO periodic_task (id, task, timer, nextrun, planned_from, args) SELECT 's${index}', task, timer, nextrun, planned_from, args FROM periodic_task WHERE id = 's0'`,
+          `INSERT INTO periodic_task (id, task, timer, nextrun, planned_from, planned_nextrun, args) SELECT 's${index}', task, timer, nextrun, planned_from, planned_nextrun, args FROM periodic_task WHERE id = 's0'`,
         )
       }
       const marks = await mark(500)

@@ -366,7 +366,16 @@ onEachStore((under) => {
         last_run: '2025-12-31 00:00:00.000',
       })
       expect(row['last_finished']).not.toBeNull()
-      for (const column of ['nextrun', 'wake_at', 'planned_from', 'worker', 'idle', 'enabled', 'last_slot']) {
+      for (const column of [
+        'nextrun',
+        'wake_at',
+        'planned_from',
+        'planned_nextrun',
+        'worker',
+        'idle',
+        'enabled',
+        'last_slot',
+      ]) {
         expect(row[column]).toEqual(before[column])
       }
     })

@@ -253,9 +253,9 @@ onEachStore((under) => {
       await planned(under, 's', FUTURE)
       for (let ms = 0; ms < 1000; ms += under.kind === 'sqlite' ? 1 : 37) {
         const next = new Date(FUTURE.getTime() + ms)
-        await under.query('UPDATE periodic_task SET nextrun = ?, planned_from = ?', [
+        await under.query('UPDATE periodic_task SET nextrun = ?, planned_nextrun = ?', [
           toText(next),
-          `1|minutely|0||||${toText(next)}`,
+          toText(next),
         ])
         expect(await wakeAt(under, 's')).toEqual(next)
       }

@@ -41,13 +41,14 @@ async function fill(database: TestDatabase): Promise<void> {
       'task',
       'minutely',
       marked ? at(-MINUTE) : nextrun,
-      `1|minutely|0||||${nextrun}`,
+      '1|minutely|0|||',
+      nextrun,
       ...mark,
     ]
   })
   await insertAll(
     database,
-    'periodic_task (id, task, timer, nextrun, planned_from, worker, marked, mark_ends)',
+    'periodic_task (id, task, timer, nextrun, planned_from, planned_nextrun, worker, marked, mark_ends)',
     schedules,
   )
   const states = ['waiting', 'waiting', 'waiting', 'success', 'success', 'running', 'blocked', 'failed']
@@ -663,13 +664,14 @@ eachDatabase(({ kind, bare }) => {
       const soon = toText(new Date(Date.now() + 1.9 * LEASE_MS))
       await insertAll(
         calm,
-        'periodic_task (id, task, timer, nextrun, planned_from, worker, mark_ends)',
+        'periodic_task (id, task, timer, nextrun, planned_from, planned_nextrun, worker, mark_ends)',
         Array.from({ length: 8000 }, (_, index) => [
           `s${index}`,
           'task',
           'yearly',
           far,
-          `1|yearly|0||||${far}`,
+          '1|yearly|0|||',
+          far,
           ...(index < 20 ? ['other/1', soon] : [null, null]),
         ]),
       )

@@ -89,20 +89,20 @@ eachDatabase(({ fresh }) => {
     const database = await fresh()
     await using kalends = await Kalends.open(database.url, { retention: false })
     const timer = '2029..2030-*-* 10:00'
-    const planned = (id: string, nextrun: string, more = '') =>
-      `('${id}', 'noop', '${timer}', '${nextrun}', '1|${timer}|0||||${nextrun}${more}')`
+    const planned = (id: string, nextrun: string, isByHand = 0) =>
+      `('${id}', 'noop', '${timer}', '${nextrun}', '1|${timer}|0|||', '${nextrun}', ${isByHand})`
     const insert = (rows: readonly string[]) =>
       database.query(
-        `INSERT INTO periodic_task (id, task, timer, nextrun, planned_from) VALUES ${rows.join(', ')}`,
+        `INSERT INTO periodic_task (id, task, timer, nextrun, planned_from, planned_nextrun, planned_by_hand) VALUES ${rows.join(', ')}`,
       )
     for (let from = 0; from < 20_500; from += 500) {
       const ids = Array.from({ length: 500 }, (_, index) => `s${10_000 + from + index}`)
-      await insert(ids.map((id) => planned(id, '2030-06-01 10:00:00.000', '|by hand')))
+      await insert(ids.map((id) => planned(id, '2030-06-01 10:00:00.000', 1)))
     }
     // The next run of the schedule z is set manually to a time at which its timer does not elapse.
     await insert([
       planned('y', '2030-01-01 10:00:00.000'),
-      planned('z', '2030-01-01 09:59:00.000', '|by hand'),
+      planned('z', '2030-01-01 09:59:00.000', 1),
     ])
     const wrong = await database.query("SELECT id FROM periodic_task WHERE wake_at < '2000-01-01'")
     expect(wrong).toEqual([])

@@ -1,5 +1,4 @@
 /** What a schedule is about to do at the start of a segment, derived only from its row. */
-import { msOf } from '../dates.ts'
 import type { ScheduleRow } from './rows.ts'
 
 export type Begin =
@@ -31,8 +30,7 @@ export function beginOf(row: ScheduleRow): Begin {
 
 /** Whether the row's definition or nextrun differs from the values that the last planning stored. */
 export function isEdited(row: ScheduleRow): boolean {
-  const planned = plannedOf(row)
-  return planned === null || planned.definition !== row.definition || planned.run !== row.nextRunAt
+  return row.plannedFrom !== row.definition || row.plannedRunAt !== row.nextRunAt
 }
 
 /** If nextrun is set manually, the planner ignores a last_slot that is further ahead than this. */
@@ -46,14 +44,6 @@ export function mayLowerLastSlot(row: ScheduleRow, clock: number): boolean {
   return isGivenAgain && (row.lastSlot ?? 0) > clock + AHEAD_MS - MARGIN_MS
 }
 
-export function plannedRun(row: ScheduleRow): number | null {
-  return plannedOf(row)?.run ?? null
-}
-
-function plannedOf({ plannedFrom }: ScheduleRow): { definition: string; run: number | null } | null {
-  if (plannedFrom === null) return null
-  // The suffix marks a nextrun that was set manually.
-  const text = plannedFrom.replace(/\|by hand$/u, '')
-  const bar = text.lastIndexOf('|')
-  return { definition: text.slice(0, bar), run: msOf(text.slice(bar + 1)) }
+export function plannedRun({ plannedFrom, plannedRunAt }: ScheduleRow): number | null {
+  return plannedFrom === null ? null : plannedRunAt
 }

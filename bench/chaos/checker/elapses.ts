@@ -13,8 +13,8 @@ export interface Course {
 
 /** If the creation time was moved past the planned next run, slots are also counted backwards from the creation time. */
 function anchorOf(row: ScheduleRow, spanMs: number | null): number {
-  const { created, nextRunAt, plannedFrom } = row
-  const isPlanned = nextRunAt === plannedRun(row) && plannedFrom?.endsWith('|by hand') !== true
+  const { created, nextRunAt, isByHand } = row
+  const isPlanned = nextRunAt === plannedRun(row) && !isByHand
   const isBefore = nextRunAt !== null && nextRunAt <= created && isPlanned
   return spanMs !== null && isBefore ? (created % spanMs) - spanMs : created
 }

@@ -52,6 +52,8 @@ export interface ScheduleRow {
   /** The values that determine the next run, as combined by the database. */
   readonly definition: string | null
   readonly plannedFrom: string | null
+  readonly plannedRunAt: number | null
+  readonly isByHand: boolean
   readonly declaredBy: string | null
   readonly text: RowText
 }
@@ -105,6 +107,8 @@ export function scheduleRow(row: RowText): ScheduleRow {
     markEnds: msOf(row['mark_ends']),
     definition: textOf(row, 'definition'),
     plannedFrom: textOf(row, 'planned_from'),
+    plannedRunAt: msOf(row['planned_nextrun']),
+    isByHand: Number(row['planned_by_hand']) === 1,
     declaredBy: textOf(row, 'declared_by'),
     text: row,
   }

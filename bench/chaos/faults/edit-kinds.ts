@@ -122,7 +122,7 @@ export const EDIT_KINDS: readonly EditKind[] = [
       // Without a decided slot, there is nothing to set back.
       if (lastSlot === null) return {}
       const nextrun = instant(lastSlot - random.int(0, 8) * 500)
-      return { nextrun, planned_from: `${String(row['definition'])}|${nextrun}` }
+      return { nextrun, planned_nextrun: nextrun, planned_from: String(row['definition']) }
     },
   },
   {
@@ -232,10 +232,11 @@ export const EDIT_KINDS: readonly EditKind[] = [
   },
   { name: 'idle cleared', weight: 1, columns: () => ({ idle: null }) },
   { name: 'planned_from cleared', weight: 2, columns: () => ({ planned_from: null }) },
+  { name: 'planned_nextrun cleared', weight: 2, columns: () => ({ planned_nextrun: null }) },
   {
     name: 'planned_from invalid',
     weight: 2,
-    columns: ({ random }) => ({ planned_from: random.pick(['', '|', 'x', '1|*:*:*|0||||', '❌|❌']) }),
+    columns: ({ random }) => ({ planned_from: random.pick(['', '|', 'x', '1|*:*:*|0|||', '❌|❌']) }),
   },
   {
     name: 'mark of a dead worker',

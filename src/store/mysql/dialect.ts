@@ -101,6 +101,11 @@ export const mysqlDialect = (server: () => Server, ownSchema: string | null = nu
       SET ${list.join(', ')}
       WHERE ${where}`
   },
+  position: (text, part) => `INSTR(${text}, ${part})`,
+  instantText: (instant) => `CAST(${instant} AS CHAR)`,
+  listed: (column) => `GROUP_CONCAT(DISTINCT ${column})`,
+  orOverwrite: (_key, columns) =>
+    `ON DUPLICATE KEY UPDATE ${columns.map((column) => `${column} = VALUES(${column})`).join(', ')}`,
   prefersCase: true,
   // The rows are written in the order of the batch, so one statement is enough.
   updateStages: (rows) => [[...rows]],

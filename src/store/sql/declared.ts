@@ -102,7 +102,7 @@ async function noteVersion(context: Context, { name, hash, schedules }: SetVersi
 }
 
 /** Selects what the workers declare, the given version of the set, and each version whose hash is in a worker's row. */
-function live({ tables }: Context, { name, hash }: SetVersion) {
+function live({ tables, dialect }: Context, { name, hash }: SetVersion) {
   const { worker, declaredSet } = tables
   return {
     selections: [
@@ -110,7 +110,7 @@ function live({ tables }: Context, { name, hash }: SetVersion) {
       `SELECT 'version' AS kind, hash, first_seen, schedules AS said
        FROM ${declaredSet}
        WHERE name = ? AND (hash = ? OR EXISTS (
-         SELECT 1 FROM ${worker} WHERE INSTR(sets, hash) > 0
+         SELECT 1 FROM ${worker} WHERE ${dialect.position('sets', 'hash')} > 0
        ))`,
     ],
     params: [name, hash],
@@ -154,8 +154,14 @@ async function retire(tx: Context, ids: readonly string[]): Promise<void> {
     schedule,
     { id: 'schedule id', planned_from: 'text' },
     // The schedule is recorded as planned; otherwise, it would look edited and would be planned.
-    rows.map((row) => ({ id: row.id, planned_from: `${row.definition}|` })),
-    { idle: "'retired'", nextrun: 'NULL', planned_from: 'b.planned_from' },
+    rows.map((row) => ({ id: row.id, planned_from: row.definition })),
+    {
+      idle: "'retired'",
+      nextrun: 'NULL',
+      planned_from: 'b.planned_from',
+      planned_nextrun: 'NULL',
+      planned_by_hand: '0',
+    },
   )
 }
 

@@ -98,7 +98,7 @@ export function heldForNothing(context: Context): [schedules: string, jobs: stri
   const { schedule, scheduleStatusIndex, job, heldIndex } = tables
   const held = `frozen_until > ${dialect.now}`
   const tooLong = (table: string, scheduleId: string) =>
-    `COALESCE(${frozenUntil(context, table, scheduleId)}, '') < ${dialect.instant('frozen_until')}`
+    `CASE WHEN ${frozenUntil(context, table, scheduleId)} >= ${dialect.instant('frozen_until')} THEN 0 ELSE 1 END = 1`
   return [
     `FROM ${dialect.found(schedule, { index: scheduleStatusIndex })}
      WHERE status = 'frozen' AND ${held} AND ${tooLong(schedule, 'id')}`,

@@ -13,7 +13,7 @@ import { idsOf, touchSchedules, updateFromBatch } from './by-key.ts'
 import { RETRYING } from './conditions.ts'
 import type { AnyContext } from './context.ts'
 import { isFinal, nextInTurn, type Settling, writeJobs } from './job-outcomes.ts'
-import { type PlannableRow, plannedFrom, toPlannable } from './rows.ts'
+import { type PlannableRow, PLANNED, plannedFrom, toPlannable } from './rows.ts'
 
 export function byUid(rows: readonly PlannableRow[]): Map<string, PlannableRow> {
   return new Map(rows.map((row) => [row.uid, row]))
@@ -96,7 +96,7 @@ const SCHEDULE_COLUMNS = {
   moved: 'integer',
   nextrun: 'instant',
   idle: 'text',
-  planned_from: 'text',
+  ...PLANNED,
 } as const
 
 const SCHEDULE_ASSIGNMENTS = {
@@ -109,6 +109,8 @@ const SCHEDULE_ASSIGNMENTS = {
   retry: ifRetried('retry'),
   retry_limit: ifRetried('retry_limit'),
   planned_from: ifMoved('planned_from'),
+  planned_nextrun: ifMoved('planned_nextrun'),
+  planned_by_hand: ifMoved('planned_by_hand'),
   nextrun: ifMoved('nextrun'),
   idle: ifMoved('idle'),
   frozen_until: 'CASE WHEN b.moved = 1 THEN NULL ELSE t.frozen_until END',
@@ -166,7 +168,7 @@ function scheduleAfter(row: PlannableRow, jobs: readonly Settling[], open: numbe
     moved: Number(change !== null),
     nextrun: change?.nextRunAt ? toText(change.nextRunAt) : null,
     idle: change?.idle ?? null,
-    planned_from: change === null ? null : plannedFrom(row.definition, { ...change, isByHand: false }),
+    ...plannedFrom(row.definition, { nextRunAt: change?.nextRunAt ?? null, isByHand: false }),
   }
 }
 

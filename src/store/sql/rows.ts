@@ -30,7 +30,7 @@ import type { AnyContext } from './context.ts'
 const PLANNABLE = {
   ...PLANNING_COLUMNS,
   ...picked(SCHEDULE_COLUMNS, ['runCount', 'errorCount', 'retryAt', 'markedBy']),
-  ...picked(PLAN_COLUMNS, ['uid', 'markedAt', 'plannedFrom']),
+  ...picked(PLAN_COLUMNS, ['uid', 'markedAt', 'plannedDefinition', 'plannedRun', 'isByHand']),
 }
 const SCHEDULE = { ...SETTINGS, ...SCHEDULE_COLUMNS, ...picked(PLAN_COLUMNS, ['uid', 'idle']) }
 const JOB = { ...OCCURRENCE_COLUMNS, ...JOB_SETTINGS, ...JOB_COLUMNS }
@@ -185,35 +185,33 @@ export function toJob(row: JobRow): Job {
 }
 
 export function toPlannable(row: PlannableRow): Plannable {
-  const planned = row.planned_from === null ? null : splitPlannedFrom(row.planned_from)
+  const isPlanned = row.planned_from !== null
   return Object.assign(readPlanning(row), {
     successes: numberOr(row.run_count, 0) - numberOr(row.error_count, 0),
     definition: row.definition,
-    plannedDefinition: planned?.definition ?? null,
-    plannedRun: planned?.run ?? null,
-    isByHand: planned?.isByHand ?? false,
+    plannedDefinition: row.planned_from,
+    plannedRun: isPlanned ? fromText(row.planned_nextrun) : null,
+    isByHand: isPlanned && row.planned_by_hand === 1,
   })
 }
 
-/** The suffix of `planned_from` if nextrun was set manually; `wake_at` accepts it. */
-const BY_HAND = '|by hand'
+/** The columns that record from what a schedule was planned. The generated column `wake_at` compares them with the row. */
+export const PLANNED = {
+  planned_from: 'text',
+  planned_nextrun: 'instant',
+  planned_by_hand: 'integer',
+} as const
 
-/**
- * The value of `planned_from`: the definition and the nextrun of the last planning. The generated column `wake_at`
- * compares them with the current ones.
- */
+/** The values of `PLANNED`. */
 export function plannedFrom(
   definition: string,
   { nextRunAt, isByHand }: { readonly nextRunAt: Date | null; readonly isByHand: boolean },
-): string {
-  return `${definition}|${nextRunAt === null ? '' : toText(nextRunAt)}${isByHand ? BY_HAND : ''}`
-}
-
-export function splitPlannedFrom(text: string) {
-  const isByHand = text.endsWith(BY_HAND)
-  const planned = isByHand ? text.slice(0, -BY_HAND.length) : text
-  const bar = planned.lastIndexOf('|')
-  return { definition: planned.slice(0, bar), run: fromText(planned.slice(bar + 1)), isByHand }
+) {
+  return {
+    planned_from: definition,
+    planned_nextrun: nextRunAt && toText(nextRunAt),
+    planned_by_hand: Number(isByHand),
+  }
 }
 
 const COLUMNS = [

@@ -215,21 +215,16 @@ async function planned(tx: AnyContext, id: string, planEdit: PlanEdit | undefine
   const plan = planEdit(toPlannable(row), fromStored(row.clock), await openJobs(tx, row.uid))
   if (plan === null) return schedule
   const { nextRunAt, idle, lastSlot, lastError, frozenUntil } = plan
-  await updateRows(
-    tx,
-    tables.schedule,
-    { nextrun: '?', idle: '?', last_slot: '?', last_error: '?', planned_from: '?', frozen_until: 'NULL' },
-    [id],
-    {
-      params: [
-        nextRunAt && toText(nextRunAt),
-        idle,
-        lastSlot && toText(lastSlot),
-        lastError,
-        plannedFrom(row.definition, plan),
-      ],
-    },
-  )
+  const written = {
+    nextrun: nextRunAt && toText(nextRunAt),
+    idle,
+    last_slot: lastSlot && toText(lastSlot),
+    last_error: lastError,
+    frozen_until: null,
+    ...plannedFrom(row.definition, plan),
+  }
+  const assignments = Object.fromEntries(Object.keys(written).map((column) => [column, '?']))
+  await updateRows(tx, tables.schedule, assignments, [id], { params: Object.values(written) })
   return { ...schedule, nextRunAt, idle, lastSlot, lastError, frozenUntil }
 }
 

@@ -258,6 +258,9 @@ export function attemptRecorder(): <Result>(
   }
 }
 
+const ATTEMPT_KEY = ['job_id', 'claim']
+const ATTEMPT_VALUES = ['attempt', 'worker', 'started', 'ended', 'outcome', 'error']
+
 async function insertAttempts(tx: Context, attempts: readonly SettlingAttempt[]): Promise<void> {
   const rows = attempts.flatMap(({ row, end, outcome: of }) => {
     const stored = storedEnd(end, of)
@@ -270,23 +273,12 @@ async function insertAttempts(tx: Context, attempts: readonly SettlingAttempt[])
     ]
   })
   if (rows.length === 0) return
-  const insert = () =>
-    tx.run(
-      `INSERT INTO ${tx.tables.attempt} (job_id, claim, attempt, worker, started, ended, outcome, error)
-       VALUES ${rows.map(() => '(?, ?, ?, ?, ?, ?, ?, ?)').join(', ')}`,
-      rows.flat(),
-    )
-  try {
-    await insert()
-  } catch (error) {
-    if (!tx.dialect.isDuplicate(error)) throw error
-    // Only the statement was rolled back. The key exists if a job was deleted manually and submitted again with the
-    // same id, or if its `claim` has reached the maximum value. The newer attempt is kept.
-    const key = `(job_id = ${tx.dialect.jobId} AND claim = ?)`
-    await tx.run(
-      `DELETE FROM ${tx.tables.attempt} WHERE ${rows.map(() => key).join(' OR ')}`,
-      rows.flatMap(([job = null, claim = null]) => [job, claim]),
-    )
-    await insert()
-  }
+  // The key exists if a job was deleted manually and submitted again with the same id, or if its `claim` has reached the
+  // maximum value. The newer attempt is kept.
+  await tx.run(
+    `INSERT INTO ${tx.tables.attempt} (${[...ATTEMPT_KEY, ...ATTEMPT_VALUES].join(', ')})
+     VALUES ${rows.map(() => '(?, ?, ?, ?, ?, ?, ?, ?)').join(', ')}
+     ${tx.dialect.orOverwrite(ATTEMPT_KEY, ATTEMPT_VALUES)}`,
+    rows.flat(),
+  )
 }

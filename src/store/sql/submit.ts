@@ -33,6 +33,7 @@ import { jobsBefore, replaceOpen, yieldRetries } from './open-jobs.ts'
 import {
   plannableColumns,
   type PlannableRow,
+  PLANNED,
   plannedFrom,
   startableColumns,
   type StartableRow,
@@ -269,7 +270,7 @@ async function advance(tx: Context, planned: readonly Planned[]): Promise<void> 
       last_error: 'long text',
       last_run: 'instant',
       last_job: 'job id',
-      planned_from: 'text',
+      ...PLANNED,
       frozen_until: 'instant',
       ...MARK,
     },
@@ -285,7 +286,7 @@ async function advance(tx: Context, planned: readonly Planned[]): Promise<void> 
           plan.idle === 'invalid' && plan.lastError !== null ? judged(plan.lastError) : plan.lastError,
         last_run: newest === undefined ? null : row.clock,
         last_job: newest === undefined ? null : idOf(one, newest),
-        planned_from: plannedFrom(row.definition, plan),
+        ...plannedFrom(row.definition, plan),
         frozen_until: plan.frozenUntil && toText(plan.frozenUntil),
         worker: row.worker,
         marked: row.marked,
@@ -298,13 +299,15 @@ async function advance(tx: Context, planned: readonly Planned[]): Promise<void> 
       last_error: 'b.last_error',
       last_run: 'COALESCE(b.last_run, t.last_run)',
       last_job: 'COALESCE(b.last_job, t.last_job)',
-      planned_from: 'b.planned_from',
+      ...FROM_BATCH,
       frozen_until: 'b.frozen_until',
       ...UNMARKED,
     },
     isMarked(tx),
   )
 }
+
+const FROM_BATCH = Object.fromEntries(Object.keys(PLANNED).map((column) => [column, `b.${column}`]))
 
 /** The columns of the mark under which a schedule is submitted. */
 const MARK = { worker: 'text', marked: 'instant' } as const
@@ -315,14 +318,14 @@ async function noteNotDue(tx: Context, rows: readonly PlannableRow[]): Promise<v
   await updateFromBatch(
     tx,
     tx.tables.schedule,
-    { id: 'schedule id', planned_from: 'text', ...MARK },
+    { id: 'schedule id', ...PLANNED, ...MARK },
     rows.map((row) => ({
       id: row.id,
-      planned_from: plannedFrom(row.definition, toPlannable(row)),
+      ...plannedFrom(row.definition, toPlannable(row)),
       worker: row.worker,
       marked: row.marked,
     })),
-    { planned_from: 'b.planned_from', ...UNMARKED },
+    { ...FROM_BATCH, ...UNMARKED },
     isMarked(tx),
   )
 }

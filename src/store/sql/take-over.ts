@@ -117,7 +117,7 @@ async function repairEach(
 /** Marks of earlier incarnations of this worker, and of unregistered workers. */
 function stale(context: Context, worker: string, leaseMs: number): Condition {
   const { schedule, worker: workers } = context.tables
-  const { now, nowPlus, instant } = context.dialect
+  const { now, nowPlus, instant, position } = context.dialect
   // The name and the slash before the incarnation. An incarnation contains no slash, so 'web' does not match 'web/eu'.
   const name = worker.slice(0, worker.lastIndexOf('/') + 1)
   // The length is in characters, as the database counts them.
@@ -131,7 +131,7 @@ function stale(context: Context, worker: string, leaseMs: number): Condition {
         AND worker IS NOT NULL AND worker <> ?
         AND (
           (SUBSTR(worker, 1, ${integerLiteral(length)}) = ?
-            AND INSTR(SUBSTR(worker, ${integerLiteral(length + 1)}), '/') = 0)
+            AND ${position(`SUBSTR(worker, ${integerLiteral(length + 1)})`, "'/'")} = 0)
           OR worker NOT IN (SELECT id FROM ${workers})
         )`,
     params: [worker, name],

@@ -47,7 +47,7 @@ export function workerStore(context: TablesContext): WorkerStore {
     async list() {
       const rows = await context.rows<WorkerRow>(
         `SELECT ${expressions(dialect, WORKER_COLUMNS).join(', ')},
-           (SELECT GROUP_CONCAT(DISTINCT lowest) FROM ${tables.migration}) AS lowest
+           (SELECT ${dialect.listed('lowest')} FROM ${tables.migration}) AS lowest
          FROM ${tables.worker}
          ORDER BY id`,
       )

@@ -64,6 +64,11 @@ export const sqliteDialect = (clock: (() => Date) | null): Dialect => ({
     const list = Object.entries(assignments).map(([column, value]) => `${column} = ${value}`)
     return `UPDATE ${table} AS t SET ${list.join(', ')} FROM ${batch} AS b WHERE t.id = b.id AND (${where})`
   },
+  position: (text, part) => `INSTR(${text}, ${part})`,
+  instantText: (instant) => instant,
+  listed: (column) => `GROUP_CONCAT(DISTINCT ${column})`,
+  orOverwrite: (key, columns) =>
+    `ON CONFLICT (${key.join(', ')}) DO UPDATE SET ${columns.map((column) => `${column} = excluded.${column}`).join(', ')}`,
   prefersCase: false,
   // SQLite may write the rows of a statement in any order, so each stage is a separate statement.
   updateStages: (rows) =>

@@ -285,8 +285,7 @@ function stopOf({ jobs }: ScheduleEvidence, { start, end, from }: Segment): stri
 }
 
 /** The slot of a planned nextrun: nextrun itself if manual or an elapse, else the nearest undecided elapse. */
-function slotOf({ plannedFrom, lastSlot }: ScheduleRow, nextRunAt: number, course: Course): number | null {
-  const isByHand = plannedFrom?.endsWith('|by hand') === true
+function slotOf({ isByHand, lastSlot }: ScheduleRow, nextRunAt: number, course: Course): number | null {
   if (isByHand || course.next(nextRunAt - 1) === nextRunAt) return nextRunAt
   const later = course.next(nextRunAt)
   const earlier = lastBefore(nextRunAt, course)

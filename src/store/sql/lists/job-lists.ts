@@ -110,7 +110,7 @@ export function jobLists(context: TablesContext, owner: Owner): JobLists {
       const { rows, isComplete } = await groupsIn<{ minute: string; state: JobState }>(
         context,
         jobRange(context, owner, conditions),
-        { minute: 'SUBSTR(CAST(finished AS CHAR), 1, 16)', state: 'state' },
+        { minute: `SUBSTR(${context.dialect.instantText('finished')}, 1, 16)`, state: 'state' },
         bounds,
       )
       const hours = new Map<string, HourCount>()

@@ -4,6 +4,7 @@ import { FINAL_STATES } from '../../../model/states.ts'
 import { toText } from '../../../model/instant.ts'
 import type { JobConditions, ScheduleConditions, ScheduleQuery } from '../../list-store.ts'
 import { and, both, type Condition, FINAL, NOTHING, scopeCondition } from '../conditions.ts'
+import type { Dialect } from '../../database.ts'
 import type { Context } from '../context.ts'
 import { ownerIndex } from '../own-ids.ts'
 import type { Range } from './scan.ts'
@@ -20,7 +21,7 @@ const choice = (where: Condition, index: string | null, order = BY_KEY): Choice[
 const equal = (column: string, index: string, value: string | null | undefined, order = BY_KEY): Choice[] =>
   choice(typeof value === 'string' ? and(`${column} = ?`, value) : NOTHING, index, order)
 
-const contains = (text: string) => `INSTR(LOWER(${text}), LOWER(?)) > 0`
+const contains = ({ position }: Dialect, text: string) => `${position(`LOWER(${text})`, 'LOWER(?)')} > 0`
 
 /** The first choice selects the index; the others become filters. */
 function rangeOf([first, ...others]: readonly Choice[], searches: readonly Condition[]) {
@@ -29,7 +30,7 @@ function rangeOf([first, ...others]: readonly Choice[], searches: readonly Condi
 }
 
 export function scheduleRange(
-  { tables }: Context,
+  { tables, dialect }: Context,
   owner: Owner,
   conditions: ScheduleConditions,
   by: ScheduleQuery['order'] = 'id',
@@ -53,8 +54,8 @@ export function scheduleRange(
   ]
   const searched = [
     // The owner's prefix of the id is not searched, because the owner does not see it.
-    contains("REPLACE(id, ?, '')"),
-    ...['summary', 'subject', 'task'].map((column) => contains(`COALESCE(${column}, '')`)),
+    contains(dialect, "REPLACE(id, ?, '')"),
+    ...['summary', 'subject', 'task'].map((column) => contains(dialect, `COALESCE(${column}, '')`)),
   ]
   const search =
     text === undefined ? [] : [and(`(${searched.join(' OR ')})`, prefixOf(owner), text, text, text, text)]
@@ -63,8 +64,8 @@ export function scheduleRange(
 
 const ANY_FINAL = FINAL_STATES.map((state) => and('state = ?', state))
 
-const search = (column: string, value: string | undefined): Condition =>
-  value === undefined ? NOTHING : and(contains(`COALESCE(${column}, '')`), value)
+const search = (dialect: Dialect, column: string, value: string | undefined): Condition =>
+  value === undefined ? NOTHING : and(contains(dialect, `COALESCE(${column}, '')`), value)
 
 export function jobRange({ tables, dialect }: Context, owner: Owner, conditions: JobConditions): Range {
   const { id, state, worker, scheduleId: schedule, finishedFrom, finishedTo } = conditions
@@ -97,7 +98,7 @@ export function jobRange({ tables, dialect }: Context, owner: Owner, conditions:
     ...equal('task', tables.jobTaskIndex, conditions.task),
     ...(isCommon ? byState(ofState) : []),
   ]
-  const searches = [search('error', conditions.error), search('args', conditions.args)]
+  const searches = [search(dialect, 'error', conditions.error), search(dialect, 'args', conditions.args)]
   return { table: tables.job, direction: 'DESC', ...rangeOf(choices, searches) }
 }
 

@@ -123,7 +123,7 @@ function sliceOf(
   const parts = (range.anyOf ?? [NOTHING]).map((one) => both(one, range.where, position))
   const selected = [
     'id',
-    `${by === null ? 'NULL' : `CAST(${table}.${by} AS CHAR)`} AS instant`,
+    `${by === null ? 'NULL' : dialect.instantText(`${table}.${by}`)} AS instant`,
     `${filter.text === '' ? '1' : `CASE WHEN 1 = 1${filter.text} THEN 1 ELSE 0 END`} AS matches`,
     ...Object.entries(columns).map(([name, expression]) => `${expression} AS ${name}`),
   ]

@@ -15,7 +15,7 @@ import { scheduleRange } from './list-ranges.ts'
 import { listedColumns, type ListedRow, toListedSchedule } from './listed-rows.ts'
 import { shownSchedule } from '../own-ids.ts'
 import { page } from './pages.ts'
-import { scheduleExpressions, type ScheduleRow, splitPlannedFrom } from '../rows.ts'
+import { scheduleExpressions, type ScheduleRow } from '../rows.ts'
 import { countBy, groupsIn, type Range, scan } from './scan.ts'
 
 type ScheduleLists = Pick<ListStore, 'schedules' | 'scheduleCounts' | 'tasks' | 'timerGroups' | 'timers'>
@@ -32,9 +32,10 @@ interface NextColumns extends TimerColumns {
   readonly id: string
   readonly task: string
   readonly nextrun: string | null
-  /** This and `planned_from` are null unless the schedule is marked or must be planned. */
+  /** This and the next two are null unless the schedule is marked or must be planned. */
   readonly definition: string | null
   readonly planned_from: string | null
+  readonly planned_nextrun: string | null
 }
 
 /** The marks of workers that use the default lease end within this time. */
@@ -127,6 +128,7 @@ export function scheduleLists(context: TablesContext, owner: Owner): ScheduleLis
         nextrun: dialect.instant('nextrun'),
         definition: `CASE WHEN ${isChanged} THEN definition END`,
         planned_from: `CASE WHEN ${isChanged} THEN planned_from END`,
+        planned_nextrun: `CASE WHEN ${isChanged} THEN ${dialect.instant('planned_nextrun')} END`,
       }
       let isWhole = true
       for (const range of ranges) {
@@ -156,10 +158,13 @@ function timerRow(owner: Owner, row: NextColumns): TimerRow {
 }
 
 /** Whether nextrun was planned before the schedule was edited. */
-function isOutdated({ definition, planned_from: plannedFrom, nextrun }: NextColumns): boolean {
-  if (definition === null || plannedFrom === null) return false
-  const planned = splitPlannedFrom(plannedFrom)
-  return planned.definition !== definition && planned.run?.getTime() === fromText(nextrun)?.getTime()
+function isOutdated({
+  definition,
+  planned_from: planned,
+  planned_nextrun: run,
+  nextrun,
+}: NextColumns): boolean {
+  return definition !== null && planned !== null && planned !== definition && run === nextrun
 }
 
 function timed(row: TimerColumns): Omit<TimerGroup, 'schedules'> {
