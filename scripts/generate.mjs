@@ -10,6 +10,10 @@ const root = join(import.meta.dirname, '..')
 const folder = join(root, 'src/generated')
 const page = join(root, 'dist/ui')
 const BREAKPOINT = '--> statement-breakpoint'
+const dialects = readdirSync(join(root, 'drizzle'), { withFileTypes: true })
+  .filter((entry) => entry.isDirectory())
+  .map(({ name }) => name)
+const names = dialects.map((name) => `'${name}'`).join(' | ')
 
 mkdirSync(folder, { recursive: true })
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
@@ -18,13 +22,13 @@ write(
   'migrations.ts',
   `/** In order, by dialect. Names of tables, indexes and constraints start with \`{prefix}\`. */
 export const MIGRATIONS: Readonly<
-  Record<'mysql' | 'sqlite', readonly { readonly tag: string; readonly statements: readonly string[] }[]>
-> = ${literal({ mysql: migrations('mysql'), sqlite: migrations('sqlite') })}\n`,
+  Record<${names}, readonly { readonly tag: string; readonly statements: readonly string[] }[]>
+> = ${literal(ofEach(migrations))}\n`,
 )
 write(
   'parts.ts',
   `/** The columns, indexes and CHECKs of the tables, by dialect. Names of tables start with \`{prefix}\`. */
-export const PARTS: Readonly<Record<'mysql' | 'sqlite', readonly string[]>> = ${literal({ mysql: parts('mysql'), sqlite: parts('sqlite') })}\n`,
+export const PARTS: Readonly<Record<${names}, readonly string[]>> = ${literal(ofEach(parts))}\n`,
 )
 write(
   'page.ts',
@@ -35,6 +39,10 @@ export const PAGE: Readonly<Record<string, string>> = ${literal(pageFiles())}\n`
 // tsc writes the CommonJS files next to this package.json. Without it, Node.js would load them as ES modules.
 mkdirSync(join(root, 'dist/cjs'), { recursive: true })
 writeFileSync(join(root, 'dist/cjs/package.json'), '{ "type": "commonjs" }\n')
+
+function ofEach(of) {
+  return Object.fromEntries(dialects.map((name) => [name, of(name)]))
+}
 
 /** Migrations are in the order of the journal. */
 function migrations(dialect) {

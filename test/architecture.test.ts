@@ -194,6 +194,13 @@ function impurities(source: ts.SourceFile): string[] {
     .map((node) => node.getText())
 }
 
+/** Whether the code, apart from comments, names a database. */
+function namesDatabase(source: ts.SourceFile): boolean {
+  return nodesOf(source).some(
+    (node) => node.getChildCount() === 0 && /mysql|mariadb|sqlite|postgres/i.test(node.getText()),
+  )
+}
+
 const root = join(import.meta.dirname, '..')
 const sources: ReadonlyMap<string, ts.SourceFile> = new Map(
   readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
@@ -263,6 +270,27 @@ describe('the source follows the design', () => {
     const dialects = ['mysql', 'sqlite'].flatMap((name) => importsIn(`src/store/${name}`))
     expect([...statements, ...dialects.filter((arrow) => /→ .*\/sql\//.test(arrow))]).toEqual([])
     expect(dialects.length).toBeGreaterThan(10)
+  })
+
+  test('statements, rules, views and the API know no particular database', () => {
+    const named = [
+      'store/sql',
+      'model',
+      'http',
+      'views',
+      'schedules',
+      'jobs',
+      'worker',
+      'executor',
+      'scheduler',
+    ]
+      .flatMap((folder) => filesIn(`src/${folder}`))
+      .filter(([, source]) => namesDatabase(source))
+      .map(([file]) => file)
+    expect(named).toEqual([])
+    expect(namesDatabase(parse('made-up.ts', '/** On MySQL. */ const a = 1 // SQLite'))).toBe(false)
+    expect(namesDatabase(parse('made-up.ts', "if (kind === 'sqlite') a()"))).toBe(true)
+    expect(namesDatabase(parse('made-up.ts', 'const text = `${isMariadb}`'))).toBe(true)
   })
 
   test('only the drizzle tables need drizzle, which is optional', () => {

@@ -59,7 +59,7 @@ export interface DoctorSchedule
 export interface Finding {
   readonly code:
     | 'schema'
-    | 'sqlite-copies'
+    | 'driver-copies'
     | 'set-aside'
     | 'clock-skew'
     | 'no-worker'
@@ -93,7 +93,7 @@ export const LATE_MS = 10_000
 
 /** A danger that concerns the connections of this process rather than rows. */
 export interface DatabaseWarning extends Pick<Finding, 'problem' | 'fix'> {
-  readonly code: 'sqlite-copies'
+  readonly code: 'driver-copies'
 }
 
 /** A row that a process leaves out for up to five minutes, because the database rejected a write to it. */

@@ -121,6 +121,22 @@ export interface LockProof {
   readonly logger: Pick<Logger, 'info' | 'warn'>
 }
 
+/** A database that Kalends supports. */
+export interface DatabaseKind {
+  /** An example of a URL. */
+  readonly example: string
+  readonly isUrl: (url: string) => boolean
+  /** Whether this object of the application leads to such a database. */
+  readonly isObject: (target: object) => boolean
+  /** What `isObject` accepts, for messages. */
+  readonly objects: string
+  /** The options that do not apply, and why. */
+  readonly unsupported: Readonly<Partial<Record<keyof OpenOptions, string>>>
+  /** The URL of an empty database to read instead, if opening this one would create it. */
+  readonly insteadOfMissing?: (url: string) => string | null
+  readonly open: (target: DatabaseTarget, options: OpenOptions) => Promise<Databases>
+}
+
 export interface OpenOptions {
   /** Milliseconds after which a connection that is busy with one piece of work is destroyed; default: one minute. */
   readonly longestUseMs?: number | undefined
@@ -148,7 +164,10 @@ export interface TurnSelection {
 }
 
 export interface Dialect {
-  readonly name: 'mysql' | 'sqlite'
+  /** In order, as drizzle-kit has generated them. Names of tables, indexes and constraints start with `{prefix}`. */
+  readonly migrations: readonly { readonly tag: string; readonly statements: readonly string[] }[]
+  /** The columns, indexes and CHECKs after the last migration. */
+  readonly parts: readonly string[]
   /** Quotes the name of a table. If the tables have their own schema, its name comes first. */
   readonly table: (name: string) => string
 
@@ -242,6 +261,8 @@ export interface Dialect {
 
 /** The operations that migrations and schema checks need. Names are unquoted. */
 export interface SchemaDialect {
+  /** The statements that create a schema for the tables and select it; none if the database has no schemas. */
+  readonly create: (name: string) => string[]
   /** The end of each CREATE TABLE, so that nothing depends on the server's defaults. */
   readonly tableOptions: string
   /** Which of these tables or views exist. */

@@ -4,8 +4,6 @@
  * (MySQL commits each CREATE TABLE separately).
  */
 import { SchemaError } from '../errors.ts'
-import { MIGRATIONS } from '../generated/migrations.ts'
-import { PARTS } from '../generated/parts.ts'
 import { type SchemaDrift, VIEW } from '../model/schema-drift.ts'
 import type { Database, Dialect, Sql } from './database.ts'
 import { TABLE_NAMES, tables } from './sql/tables.ts'
@@ -189,14 +187,14 @@ async function wrongEngines(database: Database, prefix: string): Promise<SchemaD
 }
 
 export async function schemaDrift(database: Database, prefix: string): Promise<SchemaDrift> {
-  const { name, schema } = database.dialect
+  const { parts: wanted, schema } = database.dialect
   const pending = await pendingSteps(database, prefix)
   const parts = await schema.parts(database, tableNames(prefix))
   // Some servers store table names in lower case.
   const there = new Set(parts.map((part) => part.toLowerCase()))
   return {
     pending: [...new Set(pending.map((step) => migrationOf(step)))],
-    missing: PARTS[name]
+    missing: wanted
       .map((part) => part.replaceAll('{prefix}', prefix))
       .filter((part) => !there.has(part.toLowerCase())),
     engines: await wrongEngines(database, prefix),
@@ -234,7 +232,7 @@ async function refuseForeignTables(sql: Sql, { schema }: Dialect, prefix: string
 }
 
 export function migrationsFor({ dialect }: Database): Migration[] {
-  return MIGRATIONS[dialect.name].map(({ tag, statements }) => ({
+  return dialect.migrations.map(({ tag, statements }) => ({
     tag,
     // drizzle-kit does not write the table options.
     statements: statements.map((statement) =>

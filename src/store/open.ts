@@ -1,16 +1,8 @@
-import { existsSync } from 'node:fs'
 import { InvalidInputError, SchemaError } from '../errors.ts'
 import { silentLogger } from '../logger.ts'
 import { checkKeys, namesOf } from '../keys.ts'
 import { checkedFlag, checkedFunction, checkedWhole, shownInput } from '../model/input.ts'
-import type {
-  Database,
-  Databases,
-  DatabaseTarget,
-  MysqlTarget,
-  OpenOptions,
-  SqliteDriver,
-} from './database.ts'
+import type { Database, Databases, DatabaseTarget, OpenOptions, SqliteDriver } from './database.ts'
 import {
   checkEngines,
   checkMigrated,
@@ -20,6 +12,7 @@ import {
   provingRow,
   schemaDrift,
 } from './migrate.ts'
+import { insteadOfMissing, openDatabase } from './kinds.ts'
 import type { OnSetAside } from './refusal.ts'
 import { tablesContext } from './sql/context.ts'
 import { declaredStore } from './sql/declared.ts'
@@ -33,7 +26,6 @@ import { retentionStore } from './sql/retention.ts'
 import { scheduleStore } from './sql/schedules.ts'
 import { schedulingStore } from './sql/mark.ts'
 import { workerStore } from './sql/workers.ts'
-import { isSqlite } from './sqlite/application-connection.ts'
 import type { Store, Stores } from './store.ts'
 
 export interface StoreOptions {
@@ -69,9 +61,7 @@ export type Place = Pick<StoreOptions, 'tablePrefix' | 'schema' | 'driver'>
 const LEAST_CONNECTIONS = 3
 const MAX_CONNECTIONS = 1000
 const PREFIX = /^[a-z0-9_]{0,32}$/i
-const SCHEMA = /^[a-z0-9_$-]{1,64}$/i
 export const PLACE = namesOf<Place>({ tablePrefix: true, schema: true, driver: true })
-const MEMORY = 'sqlite::memory:'
 
 /**
  * @throws InvalidInputError when the target or an option is invalid
@@ -135,14 +125,8 @@ export function storeOn(database: Database, prefix: string, isolations?: Isolati
 /** Opens a database whose tables may be outdated or damaged, for inspection only. */
 export async function openToInspect(target: DatabaseTarget, options: Place): Promise<Store> {
   const prefix = checkedPrefix(options)
-  const { calls, close } = await openDatabase(isMissingFile(target) ? MEMORY : target, options)
+  const { calls, close } = await openDatabase(insteadOfMissing(target) ?? target, options)
   return { ...storeOn(calls, prefix), close }
-}
-
-/** Whether opening the database would create its file. */
-function isMissingFile(target: DatabaseTarget): boolean {
-  const file = typeof target === 'string' ? pathIn(target) : null
-  return file !== null && !existsSync(file)
 }
 
 /** Options for `Kalends.migrate`. */
@@ -178,7 +162,7 @@ export async function printMigrations(target: DatabaseTarget, options: Place = {
     if (!isNew) await checkVersion(database.calls, prefix)
     const statements = await pendingStatements(database.calls, prefix, isNew)
     if (schema === undefined || statements.length === 0) return statements
-    return [`CREATE DATABASE IF NOT EXISTS \`${schema}\``, `USE \`${schema}\``, ...statements]
+    return [...database.calls.dialect.schema.create(schema), ...statements]
   } finally {
     await database.close()
   }
@@ -189,7 +173,8 @@ async function openToPrint(
   target: DatabaseTarget,
   { schema, driver }: Place,
 ): Promise<{ readonly database: Databases; readonly isNew: boolean }> {
-  if (isMissingFile(target)) return { database: await openDatabase(MEMORY, { driver }), isNew: true }
+  const empty = insteadOfMissing(target)
+  if (empty !== null) return { database: await openDatabase(empty, { driver }), isNew: true }
   try {
     return { database: await openDatabase(target, { schema, driver }), isNew: false }
   } catch (error) {
@@ -204,50 +189,4 @@ function checkedPrefix({ tablePrefix = '' }: StoreOptions): string {
     'tablePrefix',
     `must be up to 32 letters, digits and underscores, got ${shownInput(tablePrefix)}`,
   )
-}
-
-/** Loads a dialect and its driver only when they are needed. */
-async function openDatabase(target: DatabaseTarget, options: OpenOptions = {}): Promise<Databases> {
-  if (target === null || !['string', 'object', 'function'].includes(typeof target))
-    throw new InvalidInputError(
-      'database',
-      `must be the URL of a database, such as mysql://user@host/name or sqlite:./file.db, got ${target === null ? 'null' : typeof target}`,
-    )
-  const { schema } = options
-  if (schema !== undefined && (typeof schema !== 'string' || !SCHEMA.test(schema)))
-    throw new InvalidInputError(
-      'schema',
-      `must be 1 to 64 letters, digits, '_', '$' and '-', got ${shownInput(schema)}`,
-    )
-  const sqlite = typeof target === 'string' ? pathIn(target) : isSqlite(target) ? target : null
-  if (sqlite !== null) {
-    if (schema !== undefined)
-      throw new InvalidInputError(
-        'schema',
-        'a SQLite file has only one; to keep the tables apart, open a separate file, such as sqlite:./kalends.db',
-      )
-    const { openSqlite } = await import('./sqlite/database.ts')
-    return openSqlite(sqlite, options)
-  }
-  if (options.driver !== undefined) throw new InvalidInputError('driver', 'is only for SQLite')
-  if (typeof target === 'string' && !/^(mysql|mariadb):\/\//.test(target))
-    throw new InvalidInputError(
-      'database',
-      `'${withoutPassword(target)}' is not the URL of a database that Kalends supports; write mysql://user@host/name or sqlite:./file.db`,
-    )
-  if (options.clock)
-    throw new InvalidInputError('clock', 'only SQLite accepts a clock: a server uses its own')
-  const { openMysql } = await import('./mysql/open.ts')
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- everything that is not a database of SQLite; openMysql checks it
-  return openMysql(target as string | MysqlTarget, options)
-}
-
-/** @returns null when it is not a SQLite URL */
-function pathIn(url: string): string | null {
-  return url.startsWith('sqlite:') ? url.slice('sqlite:'.length).replace(/^\/\//, '') : null
-}
-
-/** Everything before the last @ may be, or contain, a password. */
-function withoutPassword(url: string): string {
-  return url.replace(/^([a-z0-9+.-]+:\/\/)?.*@/is, '$1***@').replace(/(password=)[^&]*/i, '$1***')
 }

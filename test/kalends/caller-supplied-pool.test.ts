@@ -241,7 +241,7 @@ describe('rejects', () => {
 
   it.each([
     ['a pool cluster', () => mysql.createPoolCluster(), 'connections and pool clusters are not supported'],
-    ['drizzle on something else', () => ({ $client: {} }), 'or a drizzle database that uses such a pool'],
+    ['drizzle on something else', () => ({ $client: {} }), 'or a drizzle database on one of these'],
     ['null', () => null, 'must be the URL of a database'],
     ['a pool without a database', () => pool({}), 'the pool does not name a database'],
     [

@@ -64,10 +64,5 @@ function recorded(
 /** The statement on a single line, with its values. */
 function complete(database: Database, statement: string, params: readonly SqlValue[]): string {
   const text = statement.replaceAll(/\s+/g, ' ')
-  if (database.dialect.name === 'mysql') return database.dialect.withLiterals(text, params)
-  let index = 0
-  return text.replaceAll('?', () => {
-    const value = params[index++] ?? null
-    return typeof value === 'string' ? `'${value.replaceAll("'", "''")}'` : String(value)
-  })
+  return database.dialect.withLiterals(text, params)
 }

@@ -100,10 +100,7 @@ eachDatabase(({ fresh }) => {
       await insert(ids.map((id) => planned(id, '2030-06-01 10:00:00.000', 1)))
     }
     // The next run of the schedule z is set manually to a time at which its timer does not elapse.
-    await insert([
-      planned('y', '2030-01-01 10:00:00.000'),
-      planned('z', '2030-01-01 09:59:00.000', 1),
-    ])
+    await insert([planned('y', '2030-01-01 10:00:00.000'), planned('z', '2030-01-01 09:59:00.000', 1)])
     const wrong = await database.query("SELECT id FROM periodic_task WHERE wake_at < '2000-01-01'")
     expect(wrong).toEqual([])
 

@@ -145,8 +145,8 @@ describe('it is ok, but warns: [L68]', () => {
     ],
     ['slot-in-the-future', { slotsInFuture: ['a', 'b', 'c'] }, /^the schedule a and 2 more have slots/],
     [
-      'sqlite-copies',
-      { databaseWarnings: [{ code: 'sqlite-copies', problem: 'two copies', fix: 'use one' }] },
+      'driver-copies',
+      { databaseWarnings: [{ code: 'driver-copies', problem: 'two copies', fix: 'use one' }] },
       /^two copies: use one$/,
     ],
     [

@@ -38,10 +38,7 @@ const FIELDS = [
  */
 export function createPoolLike(target: MysqlTarget): CreatePool {
   const pool = callbackPoolIn(target)
-  if (pool === null)
-    throw refused(
-      'must be a URL, a mysql2 pool, or a drizzle database that uses such a pool; connections and pool clusters are not supported',
-    )
+  if (pool === null) throw refused('must be a pool of mysql2')
   const { database, stream } = settingsOf(pool)
   if (typeof database !== 'string' || database === '')
     throw refused('the pool does not name a database: set `database` in its options, or pass a URL')
@@ -64,9 +61,13 @@ export function createPoolLike(target: MysqlTarget): CreatePool {
   }
 }
 
+export function isMysql(target: object): boolean {
+  return callbackPoolIn(target) !== null
+}
+
 /** A promise-based pool wraps the actual pool. */
-function callbackPoolIn(target: MysqlTarget | null): object | null {
-  const given: object = (target !== null && '$client' in target ? target.$client : target) ?? {}
+function callbackPoolIn(target: object): object | null {
+  const given: object = ('$client' in target ? Object(target.$client) : target) ?? {}
   const pool: unknown = 'pool' in given ? given.pool : given
   return typeof pool === 'object' &&
     pool !== null &&

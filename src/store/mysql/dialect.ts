@@ -1,3 +1,5 @@
+import { MIGRATIONS } from '../../generated/migrations.ts'
+import { PARTS } from '../../generated/parts.ts'
 import { StoreUnavailableError } from '../../errors.ts'
 import { NAME_LIMIT } from '../../model/settings.ts'
 import type { BatchColumn, Dialect, SchemaDialect } from '../database.ts'
@@ -32,6 +34,7 @@ function isNamed(names: readonly string[]): string {
 }
 
 const schema: SchemaDialect = {
+  create: (name) => [`CREATE DATABASE IF NOT EXISTS ${quoted(name)}`, `USE ${quoted(name)}`],
   tableOptions: ' ENGINE=InnoDB ROW_FORMAT=DYNAMIC DEFAULT CHARACTER SET utf8mb4 COLLATE {exact}',
   async existing(sql, names) {
     const rows = await sql.rows<{ name: string }>(
@@ -75,7 +78,8 @@ const schema: SchemaDialect = {
  * @param ownSchema  the database of the tables, if the application's transactions are in another one
  */
 export const mysqlDialect = (server: () => Server, ownSchema: string | null = null): Dialect => ({
-  name: 'mysql',
+  migrations: MIGRATIONS.mysql,
+  parts: PARTS.mysql,
   table: ownSchema === null ? quoted : (name) => `${quoted(ownSchema)}.${quoted(name)}`,
   jobId: JOB_ID,
   storedValue: STORED_VALUE,

@@ -9,6 +9,7 @@ import { nextRunNumber } from '../../model/manual-runs.ts'
 import { newJobId, occurrenceId } from '../../model/occurrence.ts'
 import { withRuns } from '../../model/plan.ts'
 import type { OpenJobs, Plan, PlannedRun } from '../../model/planning.ts'
+import { JOB_SETTING_NAMES, settingOf } from '../../model/settings.ts'
 import { integerLiteral } from '../literals.ts'
 import { type BatchRow, batchTable, lockIds, updateFromBatch } from './by-key.ts'
 import type { AnyContext, Context } from './context.ts'
@@ -177,6 +178,9 @@ const SCHEDULE_JOB = {
   args: 'long text',
 } as const
 
+/** The columns that jobs copy from their schedule; args have a rule of their own. */
+const COPIED = JOB_SETTING_NAMES.map((name) => settingOf(name).column).filter((column) => column !== 'args')
+
 /**
  * Inserts jobs in the order of the index on (open_key, open_turn), in which outcomes are written, too. The rows of the
  * schedules must be locked. The batch is one parameter, and args are copied inside the database, so neither exceeds the
@@ -191,15 +195,14 @@ export async function insertScheduleJobs(
   const { table, params } = batchTable(dialect, SCHEDULE_JOB, jobs)
   await tx.run(
     `INSERT INTO ${tables.job} (
-       id, periodic_task_id, periodic_task_uid, slot, missed, run, task, group_, args,
-       subject, submitter, priority, state, exclusive, queue,
-       reason, error, finished, submitted, timeout, max_retries, retry_delay, retry_backoff
+       id, periodic_task_id, periodic_task_uid, slot, missed, run, ${COPIED.join(', ')}, args,
+       state, exclusive, queue, reason, error, finished, submitted
      )
-     SELECT b.id, s.id, s.uid, b.slot, b.missed, b.number, s.task, s.group_,
+     SELECT b.id, s.id, s.uid, b.slot, b.missed, b.number, ${COPIED.map((column) => `s.${column}`).join(', ')},
        CASE WHEN b.state = 'skipped' THEN '{}' ELSE COALESCE(b.args, s.args) END,
-       s.subject, s.submitter, s.priority, b.state, CASE WHEN s.overlap = 'allow' THEN 0 ELSE 1 END,
+       b.state, CASE WHEN s.overlap = 'allow' THEN 0 ELSE 1 END,
        CASE WHEN b.state = 'skipped' THEN NULL ELSE ${queueOfSchedule(tables)} END,
-       b.reason, b.error, b.finished, ${dialect.now}, s.timeout, s.max_retries, s.retry_delay, s.retry_backoff
+       b.reason, b.error, b.finished, ${dialect.now}
      FROM ${dialect.joinedByKey(`${table} AS b`, tables.schedule, 's', 'b.schedule')}
      ORDER BY s.uid, b.slot`,
     params,

@@ -4,7 +4,7 @@
  */
 import { statSync } from 'node:fs'
 import { InvalidInputError, messageOf } from '../../errors.ts'
-import type { DatabaseTarget, SqliteConnection, SqliteTarget } from '../database.ts'
+import type { SqliteConnection, SqliteTarget } from '../database.ts'
 import { loadedCopies } from './copies.ts'
 import { type Connect, constructing } from './driver.ts'
 
@@ -15,7 +15,7 @@ const WAL = 'PRAGMA journal_mode = WAL'
 const USE_A_URL = "pass the URL of the file instead, such as 'sqlite:./app.db'"
 
 /** mysql2's connections also have `prepare` but no `exec`. */
-export function isSqlite(target: Exclude<DatabaseTarget, string>): target is SqliteTarget {
+export function isSqlite(target: object): target is SqliteTarget {
   const client: unknown = clientIn(target)
   if (typeof client !== 'object' || client === null) return false
   return ('exec' in client && 'prepare' in client) || isClient(client)

@@ -64,7 +64,7 @@ export class CopiesCheck {
     const copies = loadedCopies()
     if (copies.length < 2) return
     this.#warning = {
-      code: 'sqlite-copies',
+      code: 'driver-copies',
       problem: `this process has loaded ${copies.length} copies of SQLite, which do not see each other's locks: ${copies.join(', ')}`,
       fix: "open the file of this database with only one of them in this process (see docs/databases.md): pass the application's own connection to Kalends.open, or name its driver in the option `driver`",
     }

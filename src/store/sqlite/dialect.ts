@@ -1,3 +1,5 @@
+import { MIGRATIONS } from '../../generated/migrations.ts'
+import { PARTS } from '../../generated/parts.ts'
 import type { Dialect, SchemaDialect } from '../database.ts'
 import { toText } from '../../model/instant.ts'
 import { integerLiteral, jsonPairs, placeholders, quoted, withLiterals as fill } from '../literals.ts'
@@ -7,6 +9,7 @@ import { isAlreadyApplied, isDuplicate, isRejection, missingTable } from './erro
 const FORMAT = '%Y-%m-%d %H:%M:%f'
 
 const schema: SchemaDialect = {
+  create: () => [],
   tableOptions: '',
   async existing(sql, names) {
     const rows = await sql.rows<{ name: string }>(
@@ -39,7 +42,8 @@ const schema: SchemaDialect = {
 
 /** @param clock  for tests that control time; null means the machine's clock */
 export const sqliteDialect = (clock: (() => Date) | null): Dialect => ({
-  name: 'sqlite',
+  migrations: MIGRATIONS.sqlite,
+  parts: PARTS.sqlite,
   table: quoted,
   jobId: '?',
   storedValue: '?',

@@ -153,8 +153,8 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('in a process of
         const now = performance.now()
         performance.now = () => now + 61_000
         await kalends.jobs.submit('mail')
-        const health = kalends.health().warnings.filter(({ code }) => code === 'sqlite-copies')
-        const doctor = (await kalends.doctor()).filter(({ code }) => code === 'sqlite-copies')
+        const health = kalends.health().warnings.filter(({ code }) => code === 'driver-copies')
+        const doctor = (await kalends.doctor()).filter(({ code }) => code === 'driver-copies')
         await kalends.stop()
         console.log(JSON.stringify({ before, warnings, health: health.map(({ text }) => text), doctor: doctor.map(({ problem }) => problem) }))`)
       const result: { before: number; warnings: string[]; health: string[]; doctor: string[] } =
