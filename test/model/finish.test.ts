@@ -43,7 +43,7 @@ describe('after a run ends', () => {
 describe('on_exhausted stop', () => {
   const stopping = { ...hourly, onExhausted: 'stop' as const }
 
-  test('makes the schedule dead only after a run that failed permanently', () => {
+  test('makes the schedule dead only after a run that failed permanently [R2]', () => {
     expect(finish(stopping, true, 0, NOW)).toEqual({ nextRunAt: null, idle: 'dead' })
     expect(finish(stopping, false, 0, NOW)).toBeNull()
   })

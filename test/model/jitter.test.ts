@@ -3,7 +3,7 @@ import { jitterShiftMs } from '../../src/model/jitter.ts'
 
 const shifts = Array.from({ length: 1000 }, (_, n) => jitterShiftMs(`schedule ${n}`, 60_000))
 
-test('the shift of a schedule is always the same, even in other processes', () => {
+test('the shift of a schedule is always the same, even in other processes [T9]', () => {
   expect(jitterShiftMs('report', 60_000)).toBe(56093)
   expect(jitterShiftMs('report', 60_000)).toBe(jitterShiftMs('report', 60_000))
 })
