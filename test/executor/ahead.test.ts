@@ -134,36 +134,6 @@ describe('while the outcomes of short runs are being written', () => {
     await executor.stop(0)
   })
 
-  it('at most 500 jobs are claimed ahead', async () => {
-    const of = busy({ concurrency: 5000 })
-    const writes = await withShortRuns(of, 20_000)
-    expect(of.state.given - of.state.started.length).toBe(500)
-    writes.open()
-    of.state.left = 0
-    await of.executor.stop(0)
-  })
-
-  it('jobs that have not started go back to the queue after 100 ms', async () => {
-    const of = busy()
-    const writes = await withShortRuns(of)
-    const { state, executor } = of
-    const ahead = state.given - state.started.length
-    state.left = 0
-    await vi.advanceTimersByTimeAsync(99)
-    writes.open()
-    state.writes = gate().promise
-    expect(ahead).toBeGreaterThan(0)
-    await settledDown(500)
-    // The first jobs have started in the capacity that became free.
-    expect(state.started).toHaveLength(100 + 2 * CONCURRENCY)
-    const free = gate()
-    state.writes = free.promise
-    await vi.advanceTimersByTimeAsync(1)
-    const unstarted = executor.settler.unwritten().waiting - CONCURRENCY
-    expect(unstarted).toBe(ahead - CONCURRENCY)
-    expect(state.started).toHaveLength(100 + 2 * CONCURRENCY)
-  })
-
   it('a stopping worker releases jobs claimed ahead', async () => {
     const of = busy()
     const writes = await withShortRuns(of)

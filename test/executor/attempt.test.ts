@@ -410,19 +410,6 @@ it('an attempt ends at its timeout if its middleware neither calls the handler n
   expect(executor.attempts.count()).toBe(0)
 })
 
-it('a job without log lines does not wait for the lines of other jobs', async () => {
-  const { ends } = await running({
-    jobs: [claimed('talks'), claimed('silent')],
-    handler: ({ job, log }) => {
-      if (job.id === 'talks') log.info('a line')
-    },
-    store: { appendLogs: never },
-  })
-  expect([...ends.keys()]).toEqual(['silent'])
-  await pass(1000)
-  expect([...ends.keys()]).toEqual(['silent', 'talks'])
-})
-
 it('attempts that have ended leave no timers behind', async () => {
   const { executor, ends } = await running({
     jobs: [claimed('a'), claimed('b')],

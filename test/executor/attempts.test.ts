@@ -2,8 +2,7 @@
 import { expect, it } from 'vitest'
 import { z } from 'zod'
 import { type Job, type Kalends, PermanentError, task, AttemptTimeoutError } from '../../src/index.ts'
-import { movableTimers } from '../kalends/movable-timers.ts'
-import { aborted, allLogs, collect, ended, gate, scene, signal, until } from '../kalends/scene.ts'
+import { aborted, allLogs, ended, scene, until } from '../kalends/scene.ts'
 import { eachDatabase } from '../support/databases.ts'
 
 const flaky = task('flaky', { retryDelay: '20ms' })
@@ -38,34 +37,6 @@ eachDatabase((under) => {
     expect(job.finishedAt).toBeInstanceOf(Date)
   })
 
-  it.each([
-    ['exponential' as const, [10, 20, 40, 80, 100, 100]],
-    ['fixed' as const, [10, 10, 10, 10, 10, 10]],
-  ])(
-    "the delays of %s retries are %j ms by the database's clock, within 10 % [R3]",
-    async (retryBackoff, delays) => {
-      const { open } = await scene(under)
-      const kalends = await open()
-      const settled = collect(kalends, 'settled')
-      const starts = new Map<number, number>()
-      kalends.on('started', (job) => void starts.set(job.attempt, job.startedAt?.getTime() ?? 0))
-      const failing = task('failing', { retries: 6, retryDelay: '10ms', retryBackoff })
-      kalends.handle(failing, () => {
-        throw new Error('no')
-      })
-      await kalends.start()
-      await ended(kalends, await kalends.jobs.submit(failing))
-      const decided = settled.map(({ retryInMs }) => retryInMs).filter((delayMs) => delayMs !== null)
-      expect(decided).toHaveLength(delays.length)
-      for (const [index, delayMs] of delays.entries()) {
-        expect(decided[index]).toBeGreaterThanOrEqual(Math.floor(delayMs * 0.9))
-        expect(decided[index]).toBeLessThanOrEqual(Math.ceil(delayMs * 1.1))
-        const waited = (starts.get(index + 2) ?? 0) - (starts.get(index + 1) ?? 0)
-        expect(waited).toBeGreaterThanOrEqual(decided[index] ?? Infinity)
-      }
-    },
-  )
-
   it('the retries of a job or schedule override those of the task', async () => {
     const { open } = await scene(under)
     const kalends = await open()
@@ -94,32 +65,6 @@ eachDatabase((under) => {
     expect(job.error).toBe('AttemptTimeoutError: The run took longer than its timeout of 30 ms')
     expect(reasons).toHaveLength(2)
     for (const reason of reasons) expect(reason).toBeInstanceOf(AttemptTimeoutError)
-  })
-
-  it('a handler that ignores its signal is abandoned after 5 s, and its capacity becomes free', async () => {
-    const on = await scene(under)
-    const { pass } = movableTimers(on)
-    const kalends = await on.open()
-    const deaf = task('deaf', { timeout: '20ms', retries: 0 })
-    const other = task('other')
-    const fired = gate<number>()
-    kalends.handle(deaf, ({ signal: stop }) => {
-      void aborted(stop).catch(() => fired.open(performance.now()))
-      return new Promise(() => {})
-    })
-    kalends.handle(other, () => 'ran')
-    const abandoned = signal(kalends, 'settled').then(() => performance.now())
-    await kalends.start({ concurrency: 1 })
-    const id = await kalends.jobs.submit(deaf)
-    const next = await kalends.jobs.submit(other)
-    const firedAt = await fired.promise
-    await pass(5000)
-    expect((await abandoned) - firedAt).toBeGreaterThanOrEqual(5000)
-    const job = await ended(kalends, id)
-    expect(job.state).toBe('failed')
-    expect(job.error).toContain('did not finish within 5000 ms after its signal was aborted')
-    expect(await ended(kalends, next)).toMatchObject({ state: 'success' })
-    expect(kalends.health().running).toBe(0)
   })
 
   it('a PermanentError skips the retries [R4]', async () => {
@@ -282,35 +227,6 @@ eachDatabase((under) => {
     })
   })
 
-  it('a failed attempt that will be retried does not change the run counters [R7]', async () => {
-    const { open } = await scene(under)
-    const kalends = await open()
-    const later = task('later', { retryDelay: '1h' })
-    kalends.handle(later, () => {
-      throw new Error('no')
-    })
-    await kalends.start()
-    await kalends.schedules.create({ id: 's', task: later, timer: 'yearly' })
-    const settled = signal(kalends, 'settled')
-    const id = await kalends.schedules.runNow('s')
-    await settled
-    expect(await kalends.schedules.get('s')).toMatchObject({
-      runCount: 0,
-      errorCount: 0,
-      lastJobId: id,
-      lastFinishedAt: null,
-      lastError: expect.stringContaining('Error: no'),
-      failedAttempts: 1,
-      status: 'retrying',
-      retry: 1,
-      retryLimit: 3,
-      retryAt: (await kalends.jobs.get(id))?.runAt,
-    })
-    const job = await kalends.jobs.get(id)
-    expect(job).toMatchObject({ state: 'waiting', attempt: 1, error: expect.stringContaining('Error: no') })
-    expect((job?.runAt?.getTime() ?? 0) - (job?.startedAt?.getTime() ?? 0)).toBeGreaterThanOrEqual(3_240_000)
-  })
-
   it('a handler receives the schedule, run number, slot, missed count and attempt [R6]', async () => {
     const { open, database } = await scene(under)
     const kalends = await open()
@@ -329,18 +245,6 @@ eachDatabase((under) => {
       { attempt: 2, ...common },
     ])
     expect(job.slot).toBeInstanceOf(Date)
-  })
-
-  it('a job without a schedule has no slot', async () => {
-    const { open } = await scene(under)
-    const kalends = await open()
-    const seen: unknown[] = []
-    kalends.handle(flaky, ({ slot, job }) => {
-      seen.push(slot, job.scheduleId, job.run)
-    })
-    await kalends.start()
-    await ended(kalends, await kalends.jobs.submit(flaky))
-    expect(seen).toEqual([null, null, null])
   })
 
   it('progress and log lines are visible while the job runs [R10]', async () => {

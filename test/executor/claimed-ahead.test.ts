@@ -36,6 +36,11 @@ it('as many jobs are wanted as short runs ended in this period or the previous o
   expect(ahead.wanted()).toBe(0)
 })
 
+it('at most 500 jobs are wanted', () => {
+  ran(501)
+  expect(ahead.wanted()).toBe(500)
+})
+
 it('runs that ended two periods ago do not count', () => {
   ran(10)
   vi.advanceTimersByTime(20)

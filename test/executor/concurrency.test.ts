@@ -81,23 +81,6 @@ eachDatabase((under) => {
     expect(await ended(kalends, last)).toMatchObject({ state: 'success' })
   })
 
-  it('the concurrency of the worker is the upper limit', async () => {
-    const { open } = await scene(under)
-    const kalends = await open()
-    const wide = task('wide', { concurrency: 100 })
-    let [now, most] = [0, 0]
-    kalends.handle(wide, async () => {
-      now += 1
-      most = Math.max(most, now)
-      await new Promise((resolve) => setImmediate(resolve))
-      now -= 1
-    })
-    const ids = await kalends.jobs.submitMany(Array.from({ length: 30 }, () => ({ task: wide })))
-    await kalends.start({ concurrency: 3 })
-    for (const id of ids) await ended(kalends, id)
-    expect(most).toBeLessThanOrEqual(3)
-  })
-
   it('the limit applies per worker: two workers run twice as many jobs', async () => {
     const { open } = await scene(under)
     const hold = gate()

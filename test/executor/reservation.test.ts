@@ -297,21 +297,6 @@ it('a submission without a response stays uncertain until a late enough comparis
   vi.useRealTimers()
 })
 
-it('after a failover, a handler is stopped if the new server does not have the claim of its job', async () => {
-  const { executor, state, waiting, held, ends } = await started(2)
-  for (const id of ['a', 'b']) ends.set(id, gate())
-  waiting.push('a', 'b')
-  held.push('a', 'b')
-  executor.wake()
-  await settledDown()
-  held.splice(0, 1)
-  executor.claims.recheckRunning()
-  await settledDown()
-  expect(state.aborted).toEqual(['a: LeaseLostError'])
-  for (const end of ends.values()) end.open()
-  await executor.stop(1000)
-})
-
 it('after a failover, if the new server has only an earlier claim of a job, the job is released when its handler ends', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
   onTestFinished(() => void vi.useRealTimers())

@@ -1,6 +1,5 @@
 /** Which ended runs occupy capacity while their outcomes are not yet in the database. */
-import { createConnection } from 'mysql2/promise'
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { ABANDON_MS } from '../../src/executor/attempt-runner.ts'
 import type { HandledTask, Handler } from '../../src/executor/handler.ts'
 import { MAX_EXEMPT } from '../../src/executor/settler.ts'
@@ -12,8 +11,7 @@ import type {
   NewLogLine,
   Settled,
 } from '../../src/store/executing-store.ts'
-import { standingClock } from '../kalends/movable-timers.ts'
-import { collect, collectingLogger, ended, gate, scene, until } from '../kalends/scene.ts'
+import { collect, collectingLogger, ended, gate, scene } from '../kalends/scene.ts'
 import { eachDatabase } from '../support/databases.ts'
 import { claimed, executorOn, fakeTimers, NOTHING, settledDown, startLoops, WRITTEN } from './claimed.ts'
 import { refusal } from '../support/refusal.ts'
@@ -353,121 +351,35 @@ it('an outcome waits a second for progress that cannot be written, and later out
   await vi.advanceTimersByTimeAsync(60_000)
 })
 
-const quick = task('quick')
 const odd = task('odd', { retries: 0 })
 
 eachDatabase((under) => {
   const { kind } = under
 
-  it('a rejected outcome occupies no capacity, is reported once, and is retried when the worker stops', async () => {
-    standingClock()
-    const { open, database } = await scene(under)
-    const { logger, messages } = collectingLogger()
-    const kalends = await open({ logger })
-    const web = await open({ worker: 'web' })
-    const errors = collect(kalends, 'error')
-    kalends.handle(odd, () => 'done')
-    kalends.handle(quick, () => 'done')
-    await database.query(
-      refusal(kind, 'UPDATE', 'job', "NEW.task = 'odd' AND NEW.finished IS NOT NULL", { name: 'no_end' }),
-    )
-    await kalends.start({ concurrency: 1 })
-    const bad = await web.jobs.submit(odd)
-    const good = await web.jobs.submit(quick)
-    expect(await ended(web, good)).toMatchObject({ state: 'success' })
-    // The outcome is in the database before the worker has received the response.
-    await until(async () => {
-      const { rejected, unwritten } = kalends.health()
-      return rejected === 1 && unwritten === 0 ? true : null
-    })
-    expect(kalends.health()).toMatchObject({
-      ok: true,
-      running: 0,
-      unwritten: 0,
-      warnings: [{ code: 'rejected-outcomes' }],
-    })
-    expect(await web.jobs.get(bad)).toMatchObject({ state: 'running', attempt: 1 })
-    expect(messages().filter((message) => message.includes(bad) && message.startsWith('error'))).toHaveLength(
-      1,
-    )
-    expect(errors.filter(({ where }) => where === 'settler')).toHaveLength(1)
-    await database.query('DROP TRIGGER no_end')
-    await kalends.stop()
-    expect(await web.jobs.get(bad)).toMatchObject({ state: 'success', result: 'done', attempt: 1 })
-  })
-
-  it('a log line that the database rejects is reported as dropped and affects nothing else', async () => {
+  it('a log line or progress that the database rejects is reported as dropped and affects nothing else', async () => {
     const { open, database } = await scene(under)
     const { logger, messages } = collectingLogger()
     const kalends = await open({ logger })
     const errors = collect(kalends, 'error')
-    kalends.handle(odd, ({ log }) => {
+    kalends.handle(odd, ({ log, progress }) => {
       for (const message of ['one', 'bad', 'three']) log.info(message)
+      progress('bad')
     })
     await database.query(refusal(kind, 'INSERT', 'job_log', "NEW.message = 'bad'"))
+    await database.query(refusal(kind, 'UPDATE', 'job', 'NEW.progress = \'"bad"\'', { name: 'no_progress' }))
     await kalends.start()
     const id = await kalends.jobs.submit(odd)
-    expect(await ended(kalends, id)).toMatchObject({ state: 'success' })
+    expect(await ended(kalends, id)).toMatchObject({ state: 'success', progress: null })
     expect((await kalends.jobs.logs(id)).map(({ message }) => message)).toEqual(['one', 'three'])
-    const message = `Dropped 1 log line of the job '${id}', because the database rejected the write`
-    // It is not retried.
-    expect(messages().filter((text) => text.startsWith('error'))).toEqual([`error: ${message}`])
-    expect(errors).toMatchObject([{ where: 'journal', error: { message } }])
+    const dropped = ['log line', 'progress report'].map(
+      (what) => `Dropped 1 ${what} of the job '${id}', because the database rejected the write`,
+    )
+    // They are not retried.
+    expect(
+      messages()
+        .filter((text) => text.startsWith('error'))
+        .toSorted(),
+    ).toEqual(dropped.map((message) => `error: ${message}`))
+    expect(errors.map(({ where }) => where).toSorted()).toEqual(['journal', 'journal'])
   })
-
-  it.skipIf(kind === 'sqlite')(
-    'an ended run whose job is locked by an open transaction occupies no capacity',
-    async () => {
-      const { open, database } = await scene(under)
-      const kalends = await open()
-      const release = gate()
-      kalends.handle(odd, () => release.promise)
-      kalends.handle(quick, () => 'done')
-      await kalends.start({ concurrency: 1 })
-      const held = await kalends.jobs.submit(odd)
-      await until(async () => ((await kalends.jobs.get(held))?.state === 'running' ? true : null))
-      const admin = await createConnection(database.url)
-      onTestFinished(() => admin.end())
-      await admin.query('START TRANSACTION')
-      await admin.query('UPDATE job SET priority = 7 WHERE id = ?', [held])
-      release.open()
-      const other = await kalends.jobs.submit(quick)
-      expect(await ended(kalends, other)).toMatchObject({ state: 'success' })
-      await until(async () => {
-        const { running, unwritten, locked } = kalends.health()
-        return running === 0 && unwritten === 1 && locked === 1 ? true : null
-      })
-      expect(await kalends.jobs.get(held)).toMatchObject({ state: 'running' })
-      await admin.query('COMMIT')
-      expect(await ended(kalends, held)).toMatchObject({ state: 'success' })
-      await until(async () => (kalends.health().unwritten === 0 ? true : null))
-      expect(kalends.health().locked).toBe(0)
-    },
-  )
-
-  it.skipIf(kind === 'sqlite')(
-    'an open REPEATABLE READ transaction that deletes old log lines delays no outcome, and every line is written once the transaction ends [L24]',
-    async () => {
-      const { open, database } = await scene(under)
-      const kalends = await open()
-      kalends.handle(odd, ({ log }) => log.info('ran'))
-      kalends.handle(quick, () => 'done')
-      const admin = await createConnection(database.url)
-      onTestFinished(() => admin.end())
-      await admin.query('SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ')
-      await admin.query('START TRANSACTION')
-      await admin.query("DELETE FROM job_log WHERE at < '2026-01-01 00:00:00'")
-      await kalends.start({ concurrency: 1 })
-      const jobs = await kalends.jobs.submitMany([{ task: odd }, { task: quick }, { task: odd }])
-      for (const id of jobs) expect(await ended(kalends, id)).toMatchObject({ state: 'success' })
-      expect(await database.query('SELECT job_id FROM job_log')).toEqual([])
-      expect(kalends.health()).toMatchObject({ ok: true })
-      await admin.query('COMMIT')
-      const lines = await until(async () => {
-        const rows = await database.query('SELECT job_id, message FROM job_log ORDER BY id')
-        return rows.length === 2 ? rows : null
-      })
-      expect(lines).toEqual([jobs[0], jobs[2]].map((id) => ({ job_id: id, message: 'ran' })))
-    },
-  )
 })

@@ -69,70 +69,7 @@ function settledAll(attempts: readonly UnsettledAttempt[]): Settled {
   }
 }
 
-/** Settles attempts through a store, and waits until all outcomes are written. */
-async function settle(settleAttempts: ExecutingStore['settle'], attempts: readonly UnsettledAttempt[]) {
-  const errors: unknown[] = []
-  const written: Record<string, unknown> = {}
-  const all = gate()
-  const settler = new Settler({
-    store: storeWith({ settle: settleAttempts }),
-    onSettled: ({ settled }) => {
-      for (const { id, outcome } of settled) written[id] = outcome
-      if (Object.keys(written).length === attempts.length) all.open()
-    },
-    onRejected: unused,
-    onError: (error) => errors.push(error),
-  })
-  for (const one of attempts) settler.add(one)
-  settler.loop.start()
-  await all.promise
-  await settler.drain()
-  await settler.loop.stop()
-  return { written, errors }
-}
-
 const success = (result: string): AttemptEnd => ({ kind: 'success', result })
-
-describe('the outcome of a run', () => {
-  it('is written in one batch with the outcomes of other runs that have ended', async () => {
-    const batches: number[] = []
-    await settle(
-      async (attempts) => {
-        batches.push(attempts.length)
-        return settledAll(attempts)
-      },
-      [attempt('a', success('1')), attempt('b', success('2'))],
-    )
-    expect(batches).toEqual([2])
-  })
-
-  it('is kept while the database is unavailable', async () => {
-    let away = 2
-    const { written, errors } = await settle(
-      async (attempts) => {
-        away -= 1
-        if (away >= 0) throw new StoreUnavailableError('away')
-        return settledAll(attempts)
-      },
-      [attempt('a', success('1'))],
-    )
-    expect(errors).toHaveLength(2)
-    expect(written).toMatchObject({ a: { state: 'success', result: '1' } })
-  })
-
-  it('is retried if another transaction locks the schedule', async () => {
-    let held = true
-    const { written } = await settle(
-      async (attempts) => {
-        const locked = held ? attempts.filter(({ fence }) => fence.id === 'b') : []
-        held = false
-        return { ...settledAll(attempts.filter((one) => !locked.includes(one))), locked }
-      },
-      [attempt('a', success('1')), attempt('b', success('2'))],
-    )
-    expect(written).toMatchObject({ a: { result: '1' }, b: { result: '2' } })
-  })
-})
 
 describe('locked and rejected outcomes', () => {
   /** A settler whose loop uses fake timers. */
@@ -198,6 +135,21 @@ describe('locked and rejected outcomes', () => {
     expect(onSettled).toHaveBeenCalledTimes(2)
   })
 
+  it('are kept while the database is unavailable, like all others', async () => {
+    let away = 2
+    const { settler, onSettled, later } = settlerOn(async (attempts) => {
+      away -= 1
+      if (away >= 0) throw new StoreUnavailableError('away')
+      return settledAll(attempts)
+    })
+    settler.add(attempt('a', success('1')))
+    // The back-offs are shorter.
+    for (let pass = 0; pass < 3; pass += 1) await later(1000)
+    expect(onSettled.mock.calls.flatMap(([{ settled }]) => settled)).toMatchObject([
+      { id: 'a', outcome: { state: 'success', result: '1' } },
+    ])
+  })
+
   it('do not delay other outcomes if their retry fails', async () => {
     let tries = 0
     const { settler, onSettled, later } = settlerOn(async (attempts) => {
@@ -261,7 +213,6 @@ function journalOn(parts: Partial<ExecutingStore>) {
 const PASS_MS = 300
 const pass = (ms = PASS_MS) => vi.advanceTimersByTimeAsync(ms)
 const away = () => Promise.reject(new StoreUnavailableError('away'))
-const forever = () => new Promise<never>(() => {})
 
 /** Store methods that record what they write. */
 function collecting() {
@@ -324,34 +275,6 @@ describe('the journal', () => {
     await pass(1000)
     expect(lines).toEqual(['one', 'two'])
     expect(progress).toEqual(['j 0.5'])
-  })
-
-  it.each([
-    ['get no response', forever],
-    ['fail', away],
-  ])('progress does not wait for lines whose writes %s', async (_, appendLogs) => {
-    const { progress, saveProgress } = collecting()
-    const { journal } = journalOn({ appendLogs, saveProgress })
-    for (let step = 0; step < 20; step += 1) {
-      journal.log(line('one'))
-      journal.progress(fence, `${step}`)
-      await pass()
-    }
-    expect(progress).toHaveLength(20)
-  })
-
-  it.each([
-    ['gets no response', forever],
-    ['fails', away],
-  ])('lines do not wait for progress whose write %s', async (_, saveProgress) => {
-    const { lines, appendLogs } = collecting()
-    const { journal } = journalOn({ appendLogs, saveProgress })
-    for (let step = 0; step < 20; step += 1) {
-      journal.progress(fence, '1')
-      journal.log(line(`${step}`))
-      await pass()
-      expect(lines).toHaveLength(step + 1)
-    }
   })
 
   it('the progress of a job with a locked row waits and does not delay that of other jobs', async () => {
@@ -493,33 +416,6 @@ describe('the journal', () => {
     }
   })
 
-  it('drops and reports a line or progress that the database rejects, and keeps the rest', async () => {
-    const { lines, progress, appendLogs, saveProgress } = collecting()
-    const error = new RangeError('Incorrect string value')
-    const refusing =
-      <Item>(write: (some: readonly Item[]) => Promise<unknown>, isBad: (item: Item) => boolean) =>
-      async (some: readonly Item[]) => {
-        await write(some.filter((item) => !isBad(item)))
-        return { left: [], refused: some.filter(isBad).map((item) => ({ item, error })) }
-      }
-    const { journal, errors, dropped } = journalOn({
-      appendLogs: refusing(appendLogs, ({ message }) => message === 'bad'),
-      saveProgress: refusing(saveProgress, ({ json }) => json === 'bad'),
-    })
-    for (const message of ['one', 'bad', 'three']) {
-      journal.log(line(message))
-      journal.progress({ ...fence, id: message }, message)
-    }
-    await pass()
-    expect(lines).toEqual(['one', 'three'])
-    expect(progress).toEqual(['one one', 'three three'])
-    expect(dropped.toSorted()).toEqual([
-      "Dropped 1 log line of the job 'j', because the database rejected the write",
-      "Dropped 1 progress report of the job 'bad', because the database rejected the write",
-    ])
-    expect(errors).toEqual([])
-  })
-
   it('lines that a write leaves out are written next, in order', async () => {
     let isAway = true
     const { lines, appendLogs } = collecting()
@@ -555,14 +451,6 @@ describe('the journal', () => {
     await pass()
     await pass()
     expect(progress).toEqual(['j 1', 'j 2'])
-  })
-
-  it('writes only the latest of many progress updates', async () => {
-    const { progress, saveProgress } = collecting()
-    const { journal } = journalOn({ saveProgress })
-    for (const step of [1, 2, 3]) journal.progress(fence, `${step}`)
-    await pass()
-    expect(progress).toEqual(['j 3'])
   })
 })
 
@@ -671,24 +559,5 @@ describe('a stopping journal', () => {
     expect(dropped).toEqual(['The worker stopped before it could write 2 log lines'])
     expect(causes).toEqual([new StoreUnavailableError('away')])
     expect(errors).toHaveLength(before)
-  })
-
-  it('after its time limit, does not report the failure of a pass that was in progress', async () => {
-    const late = gate()
-    const { journal, errors, dropped } = journalOn({
-      appendLogs: async () => {
-        await late.promise
-        return away()
-      },
-    })
-    journal.log(line('one'))
-    await pass()
-    const stopped = journal.stop(5000)
-    await pass(5000)
-    await stopped
-    late.open()
-    await pass(60_000)
-    expect(errors).toEqual([])
-    expect(dropped).toEqual(['The worker stopped before it could write 1 log line'])
   })
 })
