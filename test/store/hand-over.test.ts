@@ -723,21 +723,6 @@ onEachStore((under) => {
       ])
     })
 
-    it('does not count a cancelled run', async () => {
-      const id = await handedOver()
-      await finish(id, { state: 'cancelled', error: 'not needed', result: null })
-      expect(await jobRow(under, id)).toMatchObject({ state: 'cancelled', error: 'not needed' })
-      expect(await schedule(under, 's')).toMatchObject({ run_count: 0, error_count: 0 })
-      expect(await under.query('SELECT outcome FROM attempt')).toEqual([{ outcome: 'cancelled' }])
-    })
-
-    it('a schedule with an `after finish` timer gets its next run when the outcome is reported [X3]', async () => {
-      const id = await handedOver({ timer: 'every 1h after finish', planned_from: null })
-      expect(await schedule(under, 's')).toMatchObject({ idle: 'awaiting-finish', nextrun: null })
-      await finish(id)
-      expect(await schedule(under, 's')).toMatchObject({ idle: null, nextrun: expect.any(String) })
-    })
-
     it('future times in a report are replaced with the current time', async () => {
       const id = await handedOver()
       const now = await clock(under)

@@ -153,21 +153,6 @@ describe('rejected rows', () => {
     await expect(outcome(of, batch('later'), write)).rejects.toThrow('rejected all 3 rows')
   })
 
-  it('do not prevent the rows behind them from being written', async () => {
-    const { refused, write } = table()
-    const of = isolation()
-    const rows = many(512)
-    for (const { id } of rows.slice(0, 300)) refused.add(id)
-    let calls = 1
-    for (; ; calls += 1) {
-      const end = await outcome(of, rows, write).catch(() => null)
-      if (end === null) continue
-      expect(end).toEqual({ written: ids(rows.slice(300)), left: [], refused: ids(rows.slice(0, 300)) })
-      break
-    }
-    expect(calls).toBe(5)
-  })
-
   it('are blamed at once if their errors differ', async () => {
     const rows = many(16)
     const end = await outcome(isolation(), rows, ([first]) => Promise.reject(new Error(first?.id)))

@@ -529,23 +529,6 @@ onEachStore((under) => {
     expect(await schedules.get('large')).toMatchObject({ args: 'x'.repeat(900_000), lastError: large.error })
   })
 
-  it('schedules are sorted by next run; those without one come last, by id', async () => {
-    const plan = (nextrun: string, like: string) =>
-      under.query(
-        'UPDATE periodic_task SET nextrun = ?, planned_nextrun = ?, planned_from = definition WHERE id LIKE ?',
-        [nextrun, nextrun, like],
-      )
-    await plan('2026-05-01 00:00:00.000', '%')
-    await plan('2026-04-01 00:00:00.000', 's11%')
-    const { items } = await under.store.lists.schedules({ ...ALL, order: 'nextRunAt' })
-    expect(items[0]?.id).toMatch(/^s11/)
-    expect(items).toHaveLength(30)
-    const isPlanned = ({ status, waitingFor }: Schedule) => status === 'active' && waitingFor === null
-    const others = items.slice(items.findLastIndex(isPlanned) + 1)
-    expect(others.length).toBe(items.filter((one) => !isPlanned(one)).length)
-    expect(others.map(({ id }) => id)).toEqual(others.map(({ id }) => id).toSorted())
-  })
-
   it('the latest runs of several schedules are read together, newest first', async () => {
     await planned(under, 's00 x', null)
     await under.query(ADOPT)

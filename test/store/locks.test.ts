@@ -824,32 +824,6 @@ onEachStore((under) => {
       expect(ids((await under.store.scheduling.submit(WORKER, marks, submitDue)).submissions)).toEqual(['a'])
       expect(await under.query('SELECT state FROM job')).toEqual([{ state: 'waiting' }])
     })
-
-    it('a job that another transaction is inserting delays its schedule but causes no error', async () => {
-      const slot = after(await clock(under), -1000)
-      await planned(under, 'held up', slot)
-      await planned(under, 'other', slot)
-      const store = loops()
-      stoppedClock()
-      const marks = await store.scheduling.markDue(WORKER, 10, LEASE_MS)
-      const admin = await administrator()
-      await admin.query('START TRANSACTION')
-      await admin.query(
-        "INSERT INTO job (id, task, periodic_task_uid, slot) VALUES ('x', 't', ?, '2026-01-01 00:00:00.000')",
-        [await uidOf(under, 'held up')],
-      )
-      const result = await store.scheduling.submit(WORKER, marks, submitDue)
-      expect([ids(result.submissions), ids(result.locked), result.refused]).toEqual([
-        ['other'],
-        ['held up'],
-        [],
-      ])
-      await admin.query('ROLLBACK')
-      vi.advanceTimersByTime(1000)
-      expect(ids((await store.scheduling.submit(WORKER, result.locked, submitDue)).submissions)).toEqual([
-        'held up',
-      ])
-    })
   })
 
   it('all operations at once lose nothing, duplicate nothing and report no deadlock [L24]', async () => {

@@ -161,15 +161,6 @@ onEachStore((under) => {
       expect(await jobRow(under, one)).toMatchObject({ stop_requested: null, attempt: 2 })
     })
 
-    it('a job that is waiting for its first attempt does not yield', async () => {
-      await withPolicy('skip', { yields: 1 })
-      await come('s', 30)
-      await pass()
-      await come('s', 20)
-      await pass()
-      expect(await jobs()).toEqual(['waiting 0 1', 'skipped overlap 1'])
-    })
-
     it('with queue-one, a failed attempt yields to the queued job at once', async () => {
       await withPolicy('queue-one', { yields: 1, on_exhausted: 'stop' })
       await come('s', 30)
@@ -185,26 +176,6 @@ onEachStore((under) => {
         failed_attempts: 1,
         retry_at: null,
       })
-    })
-
-    it('max_runs still applies', async () => {
-      await retried('skip', { max_runs: 1 })
-      await come('s', 20)
-      await pass()
-      expect(await jobs()).toEqual(['failed yielded 0 1', 'waiting 0 2'])
-      await come('s', 10)
-      await pass()
-      expect(await jobs()).toEqual(['failed yielded 0 1', 'waiting 0 2', 'skipped overlap 1'])
-    })
-
-    it.each(['replace', 'allow'])('yielding has no effect with %s', async (overlap) => {
-      await retried(overlap)
-      await come('s', 20)
-      await pass()
-      expect(await jobs()).toEqual([
-        overlap === 'replace' ? 'cancelled replaced 0 1' : 'waiting 0 1',
-        'waiting 0 2',
-      ])
     })
 
     it('a retry does not yield if a worker claims it before the submission', async () => {
@@ -265,18 +236,6 @@ onEachStore((under) => {
   })
 
   describe('allow', () => {
-    it('allow starts concurrent jobs, each with a unique run number [S4]', async () => {
-      await withPolicy('allow')
-      for (const seconds of [30, 20, 10]) {
-        await come('s', seconds)
-        await pass()
-      }
-      expect(await claim()).toHaveLength(3)
-      expect(await jobs()).toEqual(['running 0 1', 'running 0 2', 'running 0 3'])
-      await write(under.store).runNow('s')
-      expect((await jobs()).at(-1)).toBe('waiting run-now 0 4')
-    })
-
     it.each(['skip', 'queue-one', 'replace'])(
       'after overlap is changed to %s, concurrent jobs count as running [L43]',
       async (overlap) => {
@@ -302,57 +261,6 @@ onEachStore((under) => {
   })
 
   describe('consecutive skips', () => {
-    it('consecutive skips with the same reason share one row with their count and the newest slot', async () => {
-      await withPolicy('skip')
-      await come('s', 30)
-      await pass()
-      let newest = new Date(0)
-      for (const seconds of [20, 15, 10]) {
-        newest = await come('s', seconds)
-        await pass()
-      }
-      expect(await jobs()).toEqual(['waiting 0 1', 'skipped overlap 3'])
-      const [skip] = await under.query("SELECT slot, finished FROM job WHERE state = 'skipped'")
-      expect(instant(skip?.['slot'])).toEqual(newest)
-      expect(instant((await schedule(under, 's'))['last_slot'])).toEqual(newest)
-    })
-
-    it('consecutive skips with different reasons are separate rows', async () => {
-      await withPolicy('skip', { catch_up: 0 })
-      await job(under, 'before', { periodic_task_id: 's', slot: '2026-01-01 00:00:00.000', state: 'running' })
-      await come('s', 600)
-      await pass()
-      await come('s', 30)
-      await pass()
-      expect(await jobs()).toEqual(['running 0', 'skipped missed 1', 'skipped overlap 1'])
-    })
-
-    it('consecutive skips with a run in between are separate rows', async () => {
-      await withPolicy('skip', { catch_up: 0 })
-      await come('s', 600)
-      await pass()
-      await come('s', 300)
-      await pass()
-      expect((await jobs()).map((row) => row.replace(/\d+/g, 'n'))).toEqual(['skipped missed n'])
-      await come('s', 30)
-      const one = first((await planOf('s')).jobs)
-      await come('s', 25)
-      await pass()
-      await claim()
-      await ends(one)
-      await come('s', 20)
-      await pass()
-      await come('s', 15)
-      await pass()
-      expect((await jobs()).map((row) => row.replaceAll(/\d+/g, 'n'))).toEqual([
-        'skipped missed n',
-        'success n n',
-        'skipped overlap n',
-        'waiting n n',
-        'skipped overlap n',
-      ])
-    })
-
     it('consecutive skips stay separate if a run between them is submitted together with the second one', async () => {
       const timer = '*:*:0/10'
       const ofTwo = {

@@ -1,7 +1,7 @@
 /** A row that the database rejects costs its batch only a few extra statements, and delays no other row. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { fenceOf } from '../../src/model/job.ts'
-import { clock, insertAll, instant, job, onEachStore, planned, policies, submitDue } from './conformance.ts'
+import { clock, insertAll, job, onEachStore, planned, policies, submitDue } from './conformance.ts'
 import { refusal } from '../support/refusal.ts'
 import { recording } from './recording.ts'
 
@@ -42,7 +42,7 @@ onEachStore((under) => {
     return { refused, onRefused: (id: string) => void refused.push(id) }
   }
 
-  it('a slot whose job is rejected is skipped as unsubmittable; once the job is accepted, a pass is a single batch again [L51]', async () => {
+  it('a slot whose job is rejected is skipped as unsubmittable; once the job is accepted, a pass is a single batch again [L51, L38]', async () => {
     const { store, count, clear } = await recorded()
     const due = new Date((await clock(under)).getTime() - 1000)
     for (const id of ['bad', ...names]) await planned(under, id, due)
@@ -80,24 +80,6 @@ onEachStore((under) => {
       expect(submissions).toHaveLength(ROWS)
       expect(count('INSERT INTO `job`')).toBe(inserts)
     }
-  })
-
-  it('a schedule that cannot be marked does not affect other schedules', async () => {
-    const { store, count, clear } = await recorded()
-    const due = new Date((await clock(under)).getTime() - 1000)
-    for (const id of ['bad', ...names]) await planned(under, id, due)
-    await refuse('UPDATE', 'periodic_task', "NEW.id = 'bad'")
-    const { refused, onRefused } = collecting()
-    const marks = await store.scheduling.markDue('w/1', ROWS, 60_000, [], onRefused)
-    expect(sorted(marks.map(({ id }) => id))).toEqual(names)
-    expect(refused).toEqual(['bad'])
-    expect(count('UPDATE `periodic_task`')).toBeLessThanOrEqual(A_FEW)
-    const { submissions } = await store.scheduling.submit('w/1', marks, submitDue)
-    expect(submissions).toHaveLength(ROWS - 1)
-    clear()
-    expect(await store.scheduling.markDue('w/1', ROWS, 60_000, [], onRefused)).toEqual([])
-    expect(count('UPDATE `periodic_task`')).toBe(0)
-    expect(refused).toEqual(['bad'])
   })
 
   it('a schedule that cannot be marked is reported even if nothing else is due', async () => {
@@ -168,23 +150,6 @@ onEachStore((under) => {
     await under.query("UPDATE job SET state = 'waiting', worker = NULL, started = NULL")
     await job(under, 'good', { task: 'last', group_: ofGood })
     expect((await claim(1)).map(({ id }) => id)).toEqual(['good'])
-  })
-
-  it('a job that cannot be made claimable does not affect other jobs', async () => {
-    const { store, count, clear } = await recorded()
-    for (const id of ['bad', ...names]) await job(under, id, { run_at: '2020-01-01 00:00:00.000' })
-    await refuse('UPDATE', 'job', "NEW.id = 'bad'")
-    expect(await store.executing.promoteDue(ROWS)).toBe(ROWS - 1)
-    expect(store.setAside()).toMatchObject([{ id: 'bad' }])
-    expect(count('UPDATE `job`')).toBeLessThanOrEqual(A_FEW)
-    const waiting = await under.query('SELECT id, run_at FROM job WHERE run_at IS NOT NULL')
-    expect(waiting.map(({ id, run_at }) => [id, instant(run_at)?.getTime()])).toEqual([
-      ['bad', Date.UTC(2020)],
-    ])
-    clear()
-    expect(await store.executing.promoteDue(ROWS)).toBe(0)
-    expect(count('UPDATE `job`')).toBe(0)
-    expect(store.setAside()).toMatchObject([{ id: 'bad' }])
   })
 
   it('if the database rejects every log line, a pass takes only a few statements, and the lines behind them are written after a few passes', async () => {
@@ -356,26 +321,6 @@ onEachStore((under) => {
     expect([submissions.length, none.length]).toEqual([names.length, 0])
   })
 
-  it('a valid row behind many rejected rows is processed after a few passes', async () => {
-    const { store } = await recorded()
-    const due = new Date((await clock(under)).getTime() - 2000)
-    for (const id of names) await planned(under, id, due)
-    await planned(under, 'last', new Date(due.getTime() + 1000))
-    await refuse('UPDATE', 'periodic_task', "NEW.id <> 'last'")
-    const { refused, onRefused } = collecting()
-    let marked: readonly string[] = []
-    let passes = 0
-    while (marked.length === 0 && passes < 10) {
-      passes += 1
-      // The batch has no room for the last row as long as it includes the rejected ones.
-      const marks = await store.scheduling.markDue('w/1', names.length, 60_000, [], onRefused).catch(() => [])
-      marked = marks.map(({ id }) => id)
-    }
-    expect(marked).toEqual(['last'])
-    expect(sorted(refused)).toEqual(names)
-    expect(passes).toBeLessThanOrEqual(6)
-  })
-
   it('a thousand rejected jobs at the head of the queue do not delay other jobs', async () => {
     const { store, count, clear } = await recorded()
     await refuse('UPDATE', 'job', 'NEW.priority = 1')
@@ -454,29 +399,5 @@ onEachStore((under) => {
       const third = await store.executing.settle(second.refused.map(({ item }) => item))
       expect(third.settled).toMatchObject([{ id: 'bad', outcome: { state: 'success', result: '"good"' } }])
     })
-  })
-
-  it('a rejected log line does not affect other lines, and rejected progress does not affect other jobs', async () => {
-    const { store } = await recorded()
-    for (const id of ['bad', 'good']) await job(under, id)
-    const jobs = await store.executing.claim('w/1', policies('task'), 2, '')
-    const line = { jobId: 'good', at: new Date(0), level: 'info' } as const
-    await refuse('INSERT', 'job_log', "NEW.message = 'bad'")
-    const lines = ['one', 'bad', 'three'].map((message) => ({ ...line, message }))
-    const logged = await store.executing.appendLogs(lines)
-    expect(logged).toMatchObject({ left: [], refused: [{ item: lines[1] }] })
-    expect(await under.query('SELECT message FROM job_log ORDER BY id')).toEqual([
-      { message: 'one' },
-      { message: 'three' },
-    ])
-    await under.query('DROP TRIGGER refuse')
-    await refuse('UPDATE', 'job', "NEW.id = 'bad'")
-    const progress = jobs.map((of) => ({ fence: fenceOf(of), json: '1' }))
-    const saved = await store.executing.saveProgress(progress)
-    expect(saved).toMatchObject({ left: [], refused: [{ item: { fence: { id: 'bad' } } }] })
-    expect(await under.query('SELECT id, progress FROM job ORDER BY id')).toEqual([
-      { id: 'bad', progress: null },
-      { id: 'good', progress: '1' },
-    ])
   })
 })

@@ -437,18 +437,6 @@ onEachStore((under) => {
       expect(await one(under, 'SELECT args FROM job')).toEqual({ args: '{"new":1}' })
     })
 
-    it('a schedule that was disabled between mark and submit is planned as disabled [L34]', async () => {
-      await planned(under, 's', await ago(1000))
-      const marks = await mark()
-      await under.query('UPDATE periodic_task SET enabled = 0')
-      await submit(marks, (row, now, active): Plan => {
-        expect(row.enabled).toBe(false)
-        return { ...submitDue(row, now, active), runs: [], nextRunAt: null }
-      })
-      expect(await count(under, 'job')).toBe(0)
-      expect(await schedule(under, 's')).toMatchObject({ enabled: 0, wake_at: null, worker: null })
-    })
-
     it('an edit right after a submission is detected [L16]', async () => {
       await planned(under, 's', await ago(1000))
       await submit(await mark())
@@ -706,27 +694,6 @@ onEachStore((under) => {
         { state: 'waiting' },
         { state: 'blocked' },
       ])
-    })
-
-    it('a job that cannot be inserted for a permanent reason is skipped as unsubmittable [L38]', async () => {
-      const slot = await ago(1000)
-      for (const id of ['a', 'b', 'c']) await planned(under, id, slot)
-      // The application has added its own rules to the table.
-      const rule = "NEW.periodic_task_id = 'b' AND NEW.state = 'waiting'"
-      await under.query(refusal(under.kind, 'INSERT', 'job', rule, { message: 'not on my watch' }))
-      under.afterwards(() => under.query('DROP TRIGGER refuse'))
-      const result = await submit(await mark())
-      expect(result.refused).toMatchObject([{ item: { id: 'b' } }])
-      expect(ids(result.submissions).toSorted()).toEqual(['a', 'b', 'c'])
-      expect(
-        await one(under, "SELECT state, reason, error FROM job WHERE periodic_task_id = 'b'"),
-      ).toMatchObject({
-        state: 'skipped',
-        reason: 'unsubmittable',
-      })
-      expect((await schedule(under, 'b'))['last_error']).toContain('not on my watch')
-      expect(await count(under, "job WHERE state = 'waiting'")).toBe(2)
-      expect(await mark()).toEqual([])
     })
 
     it('a row that cannot be written keeps its mark as a back-off', async () => {

@@ -194,35 +194,6 @@ onEachStore((under) => {
       expect(await claim()).toMatchObject([{ id: 'j', attempt: 2 }])
     })
 
-    it('a failure of the last attempt makes the job final', async () => {
-      await running('j', { attempt: 2 })
-      await settle(attempt('j', passing))
-      expect(await jobRow(under, 'j')).toMatchObject({
-        state: 'failed',
-        reason: 'exhausted',
-        error: 'boom',
-        attempt: 2,
-      })
-    })
-
-    it('an attempt that fails permanently makes the job final at once', async () => {
-      await running('j')
-      await settle(attempt('j', failure))
-      expect(await jobRow(under, 'j')).toMatchObject({ state: 'failed', reason: 'permanent', error: 'boom' })
-    })
-
-    it('an attempt that is lost with its worker is retried at once', async () => {
-      await running('j')
-      await settle(attempt('j', { kind: 'lost', error: 'gone' }))
-      expect(await jobRow(under, 'j')).toMatchObject({
-        state: 'waiting',
-        attempt: 1,
-        run_at: null,
-        error: 'gone',
-      })
-      expect(await claim()).toMatchObject([{ id: 'j', attempt: 2 }])
-    })
-
     it('an attempt that has not started returns the job to its state before the claim, and is not reported', async () => {
       await job(under, 'j', { attempt: 1, releases: 3, error: 'before', progress: '1' })
       const [claimed] = await claim()
@@ -287,18 +258,6 @@ onEachStore((under) => {
       await under.query("UPDATE job SET state = 'failed', releases = 5")
       await under.store.jobs.retry('j', () => ({ exclusive: true }))
       expect(await jobRow(under, 'j')).toMatchObject({ attempt: 0, releases: 0 })
-    })
-
-    it('an attempt that was cancelled makes the job final', async () => {
-      await running('j')
-      await settle(attempt('j', { kind: 'cancelled', error: null }))
-      expect(await jobRow(under, 'j')).toMatchObject({ state: 'cancelled', error: null })
-    })
-
-    it('an attempt that fails after a stop request is cancelled, not retried', async () => {
-      await running('j', { stop_requested: '2026-01-01 00:00:00.000' })
-      await settle(attempt('j', passing))
-      expect(await jobRow(under, 'j')).toMatchObject({ state: 'cancelled', error: 'boom' })
     })
   })
 
@@ -405,16 +364,6 @@ onEachStore((under) => {
           ? { run_count: runs, error_count: errors, last_finished: finished }
           : { ...before, status: 'active' },
       )
-    })
-
-    it('shows the error of a failed attempt at once, until a run succeeds', async () => {
-      await ofSchedule('s')
-      await settle(attempt('s job', passing))
-      const retried = await schedule(under, 's')
-      expect(retried).toMatchObject({ last_error: passing.error, last_finished: '2025-12-31 00:01:00.000' })
-      await under.query("UPDATE job SET state = 'running', worker = ? WHERE id = 's job'", [WORKER])
-      await settle(attempt('s job'))
-      expect(await schedule(under, 's')).toMatchObject({ last_error: null, run_count: 6, error_count: 2 })
     })
 
     const NO_RETRY = { status: 'active', retry_at: null, retry: null, retry_limit: null }
@@ -651,12 +600,6 @@ onEachStore((under) => {
       await settle(attempt('j', { kind: 'error', error: odd, permanent: true }))
       expect((await under.store.jobs.get('j'))?.error).toBe(odd)
       expect((await under.store.schedules.get('s'))?.lastError).toBe(odd)
-    })
-
-    it('a missing result is stored as null', async () => {
-      await running('j')
-      await settle(attempt('j'))
-      expect(await jobRow(under, 'j')).toMatchObject({ result: null })
     })
 
     it('a value of a megabyte is read back for each of several jobs in a batch', async () => {
