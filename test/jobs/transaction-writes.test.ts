@@ -207,9 +207,14 @@ function between(run: (statement: string) => unknown, tx: Transaction): InTransa
   }
 }
 
-async function mysqlTransaction(url: string, options: mysql.ConnectionOptions): Promise<InTransaction> {
+async function mysqlTransaction(
+  url: string,
+  options: mysql.ConnectionOptions,
+  session?: string,
+): Promise<InTransaction> {
   const connection = await mysql.createConnection({ uri: url, ...options })
   onTestFinished(() => connection.end())
+  if (session !== undefined) await connection.query(session)
   return between((statement) => connection.query(statement), connection)
 }
 
@@ -218,6 +223,13 @@ const KINDS: Readonly<Record<'server' | 'file', Record<string, (url: string) => 
     'a mysql2 connection with promises': (url) => mysqlTransaction(url, {}),
     'a mysql2 connection that returns arrays': (url) => mysqlTransaction(url, { rowsAsArray: true }),
     'a mysql2 connection that returns rows by table': (url) => mysqlTransaction(url, { nestTables: true }),
+    'a mysql2 connection that returns raw values': (url) => mysqlTransaction(url, { typeCast: false }),
+    'a mysql2 connection with other options and another session': (url) =>
+      mysqlTransaction(
+        url,
+        { namedPlaceholders: true, timezone: '+13:00', charset: 'latin1' },
+        "SET sql_mode = 'NO_BACKSLASH_ESCAPES,ANSI_QUOTES,STRICT_TRANS_TABLES'",
+      ),
     'a mysql2 connection with callbacks': async (url) => {
       const connection = mysqlCallbacks.createConnection(url)
       onTestFinished(() => connection.promise().end())
@@ -233,6 +245,17 @@ const KINDS: Readonly<Record<'server' | 'file', Record<string, (url: string) => 
       onTestFinished(() => connection.end())
       const run = async (statement: string) => (await connection.query(statement))[0]
       return between(run, run)
+    },
+    'a function that wraps errors as a query builder does': async (url) => {
+      const connection = await mysql.createConnection(url)
+      onTestFinished(() => connection.end())
+      const wrapped = (cause: unknown) => {
+        throw new Error('QueryFailed', { cause: new Error('DriverError', { cause }) })
+      }
+      return between(
+        (statement) => connection.query(statement),
+        (sql, params) => connection.query(sql, [...params]).catch(wrapped),
+      )
     },
   },
   file: {

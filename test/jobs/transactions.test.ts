@@ -1,6 +1,5 @@
 /** Jobs and schedules in the application's transaction are committed or rolled back with it. */
 import { drizzle } from 'drizzle-orm/mysql2'
-import { drizzle as proxy } from 'drizzle-orm/sqlite-proxy'
 import mysqlCallbacks from 'mysql2'
 import mysql from 'mysql2/promise'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -16,14 +15,14 @@ import {
 } from '../../src/index.ts'
 import { scene } from '../kalends/scene.ts'
 import { databases, eachDatabase, type TestDatabase } from '../support/databases.ts'
-import { columnsOf, inTransaction, openSqlite, type SqliteTestConnection } from '../support/sqlite.ts'
+import { inTransaction, openSqlite, type SqliteTestConnection } from '../support/sqlite.ts'
 
 const mail = task('mail')
 
 /** Runs the work in a transaction of the application. Commits, or rolls back if the work throws. */
 type InTransaction = (work: (tx: Transaction) => Promise<void>) => Promise<void>
 
-/** Checks the requirements that apply to each kind of transaction. */
+/** Checks the requirements of a transaction. transaction-writes.test.ts compares each write in each kind of transaction. */
 async function proves(database: TestDatabase, kalends: Kalends, inTransaction: InTransaction): Promise<void> {
   const { jobs } = kalends
   await database.query('CREATE TABLE orders (id INT PRIMARY KEY)')
@@ -201,22 +200,9 @@ function drizzleOn(connection: SqliteTestConnection): Transaction {
   return database
 }
 
-/** Wraps errors as a query builder does: the driver's error is the cause of the cause. */
-function wrapped(error: unknown): Error {
-  return new Error('QueryFailed', { cause: new Error('DriverError', { cause: error }) })
-}
-
 for (const under of databases.filter(({ kind }) => kind !== 'sqlite')) {
   describe(under.kind, () => {
-    it('submits in a drizzle transaction [R13]', async () => {
-      const { open, database } = await scene(under)
-      const pool = mysql.createPool(database.url)
-      onTestFinished(() => pool.end())
-      const db = drizzle({ client: pool })
-      await proves(database, await open(), (work) => db.transaction((tx) => work(tx)))
-    })
-
-    it('submits in a drizzle transaction on a caller-supplied pool', async () => {
+    it('submits in a drizzle transaction on a caller-supplied pool [R13]', async () => {
       const { database } = await scene(under)
       const pool = mysql.createPool({ uri: database.url, connectionLimit: 3 })
       const db = drizzle({ client: pool })
@@ -227,32 +213,6 @@ for (const under of databases.filter(({ kind }) => kind !== 'sqlite')) {
         await pool.end()
       })
       await proves(database, kalends, (work) => db.transaction((tx) => work(tx)))
-    })
-
-    it.each([
-      ['rows as objects', {}],
-      ['rows as arrays', { rowsAsArray: true }],
-      ['rows by table', { nestTables: true }],
-      ['raw values', { typeCast: false }],
-    ])('submits on a mysql2 connection that uses promises, with %s [R13]', async (_, options) => {
-      const { open, database } = await scene(under)
-      const connection = await connected(database.url, {
-        namedPlaceholders: true,
-        timezone: '+13:00',
-        charset: 'latin1',
-        ...options,
-      })
-      await connection.query("SET sql_mode = 'NO_BACKSLASH_ESCAPES,ANSI_QUOTES,STRICT_TRANS_TABLES'")
-      await proves(database, await open(), async (work) => {
-        await connection.beginTransaction()
-        try {
-          await work(connection)
-          await connection.commit()
-        } catch (error) {
-          await connection.rollback()
-          throw error
-        }
-      })
     })
 
     it.each([
@@ -307,57 +267,6 @@ for (const under of databases.filter(({ kind }) => kind !== 'sqlite')) {
       expect((await jobs.list()).total).toBe(1)
     })
 
-    it('submits on a mysql2 connection that uses callbacks, even from a pool', async () => {
-      const { open, database } = await scene(under)
-      const pool = mysqlCallbacks.createPool(database.url)
-      onTestFinished(() => pool.promise().end())
-      await proves(
-        database,
-        await open(),
-        async (work) =>
-          await new Promise<void>((resolve, reject) => {
-            pool.getConnection((failed, connection) => {
-              if (failed !== null) {
-                reject(failed)
-                return
-              }
-              const end = (statement: 'COMMIT' | 'ROLLBACK', then: () => void) => {
-                connection.query(statement, () => {
-                  connection.release()
-                  then()
-                })
-              }
-              connection.query('START TRANSACTION', () => {
-                work(connection).then(
-                  () => end('COMMIT', resolve),
-                  (error: unknown) =>
-                    end('ROLLBACK', () => reject(error instanceof Error ? error : new Error(String(error)))),
-                )
-              })
-            })
-          }),
-      )
-    })
-
-    it('submits through a function that runs statements and wraps each error in two others [R13]', async () => {
-      const { open, database } = await scene(under)
-      const connection = await connected(database.url)
-      await proves(database, await open(), async (work) => {
-        await connection.query('START TRANSACTION')
-        try {
-          await work(async (sql, params) => {
-            return await connection.query(sql, [...params]).catch((error: unknown) => {
-              throw wrapped(error)
-            })
-          })
-          await connection.query('COMMIT')
-        } catch (error) {
-          await connection.query('ROLLBACK')
-          throw error
-        }
-      })
-    })
-
     it('finds rows that were committed after the snapshot of its transaction', async () => {
       const { open, database } = await scene(under)
       const kalends = await open()
@@ -400,20 +309,7 @@ for (const under of databases.filter(({ kind }) => kind !== 'sqlite')) {
 
 for (const under of databases.filter(({ kind }) => kind === 'sqlite')) {
   describe(under.kind, () => {
-    it("submits through a function on the application's connection", async () => {
-      const { open, database } = await scene(under)
-      const connection = opened(database)
-      await proves(
-        database,
-        await open(),
-        begun(connection, async (sql) => {
-          const statement = connection.prepare(sql)
-          return columnsOf(statement) > 0 ? statement.all() : statement.run()
-        }),
-      )
-    })
-
-    it('submits on a connection of the driver', async () => {
+    it('submits on a connection of the driver [R13]', async () => {
       const { open, database } = await scene(under)
       const connection = opened(database)
       await proves(database, await open(), begun(connection, connection))
@@ -469,18 +365,6 @@ for (const under of databases.filter(({ kind }) => kind === 'sqlite')) {
       const { jobs } = await open()
       await expect(jobs.submit(mail, {}, { tx: opened(database) })).rejects.toThrow('has no open transaction')
       expect((await jobs.list()).total).toBe(0)
-    })
-
-    it('submits in a drizzle transaction [R13]', async () => {
-      const { open, database } = await scene(under)
-      const connection = opened(database)
-      const db = proxy(async (sql, params, method) => {
-        const statement = connection.prepare(sql)
-        if (method === 'run') statement.run(...params)
-        const rows = method === 'run' ? [] : statement.all(...params)
-        return { rows: rows.map((row) => Object.values(Object(row))) }
-      })
-      await proves(database, await open(), (work) => db.transaction((tx) => work(tx)))
     })
   })
 }
