@@ -314,12 +314,17 @@ onEachStore((under) => {
       },
     )
 
-    it('pages by next run continue where the previous page ended, even after its last schedule has run [V8]', async () => {
+    it('schedules are sorted by next run, those without one come last, and pages continue where the previous page ended, even after its last schedule has run [V8]', async () => {
+      const isDone = (id: string) => Number(id.slice(1)) % 5 === 0
       await insertAll(
         under,
         'periodic_task',
-        ids('p').map((id, index) => planned(id, time(index))),
+        ids('p').map((id, index) => ({ ...planned(id, time(index)), ...(isDone(id) && { idle: 'done' }) })),
       )
+      expect(await through(schedules('nextRunAt'), ANY_OWNER, 60)).toEqual([
+        ...[0, 1, 2].flatMap((minute) => ids('p').filter((id, index) => !isDone(id) && index % 3 === minute)),
+        ...ids('p').filter(isDone),
+      ])
       const first = await schedules('nextRunAt')(ANY_OWNER, { limit: 10 })
       const secondPage = () => schedules('nextRunAt')(ANY_OWNER, { limit: 10, after: first.next ?? '' })
       const before = await secondPage()
