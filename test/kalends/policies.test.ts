@@ -72,19 +72,6 @@ eachDatabase((under) => {
     expect(await any.schedules.get('s')).toMatchObject({ errorCount: 0, lastError: null })
   })
 
-  it('replace: a run counts as cancelled after a stop request, regardless of what it returns', async () => {
-    const on = await scene(under)
-    const { any } = await twoWorkers(on, async ({ job, signal: stop }) => {
-      if (job.run === 1) await aborted(stop).catch(() => undefined)
-      return job.run
-    })
-    await any.schedules.create({ id: 's', task: tick, timer: 'yearly', overlap: 'replace', firstRun: 'now' })
-    await until(async () => ((await statesOf(any))[0] === 'running' ? true : null))
-    await fire(on)
-    await until(async () => ((await any.schedules.get('s'))?.runCount === 1 ? true : null))
-    expect(await statesOf(any)).toEqual(['cancelled', 'success'])
-  })
-
   it('allow: jobs run concurrently, one per slot [S4, U3]', async () => {
     const on = await scene(under)
     const release = gate()

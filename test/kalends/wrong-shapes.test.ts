@@ -410,6 +410,45 @@ async function complaints(call: Call, { kalends, ...rows }: Made): Promise<strin
   return found
 }
 
+/** The given arguments with one option that does not exist. Args, results and tasks may have any field. */
+function* unknownOptions(given: readonly unknown[]): Generator<Variant> {
+  for (const [index, argument] of given.entries())
+    for (const [where, value] of misspelled(`argument ${index + 1}`, argument))
+      yield { where, given: given.with(index, value) }
+}
+
+function* misspelled(path: string, value: unknown): Generator<[where: string, value: unknown]> {
+  if (Array.isArray(value))
+    for (const [where, changed] of misspelled(`${path}[0]`, value[0]))
+      yield [where, [changed, ...value.slice(1)]]
+  if (!isPlain(value) || '~standard' in value || 'policy' in value) return
+  yield [path, { ...value, unknownOption: 1 }]
+  for (const [key, inner] of Object.entries(value))
+    if (key !== 'args' && key !== 'result')
+      for (const [where, changed] of misspelled(`${path}.${key}`, inner))
+        yield [where, { ...value, [key]: changed }]
+}
+
+// A second start is refused before its options are read.
+test.each([...CALLS, ...BEFORE_START, ...OPENS].filter(([name]) => name !== 'start'))(
+  '%s rejects an unknown option, and nothing is written [E5]',
+  async (name, method, given) => {
+    const { app, ...scene } = await made()
+    await using _ = app
+    for (const { where, given: changed } of unknownOptions(given(scene))) {
+      // All problems of a declared set are reported together, by `check`. A job's args are its second argument.
+      if (['declare', 'jobs.submit'].includes(name) && where.startsWith('argument 2')) continue
+      const thrown = await (async () => Reflect.apply(method(scene), null, changed))().catch(
+        (error: unknown) => error,
+      )
+      expect(thrown, where).toBeInstanceOf(InvalidInputError)
+      expect(thrown, where).toMatchObject({ field: expect.stringMatching(/unknownOption$/) })
+    }
+    expect((await scene.kalends.schedules.list()).total).toBe(1)
+    expect((await scene.kalends.jobs.list()).total).toBe(1)
+  },
+)
+
 /** An accepted value never makes a loop fail: all due work is done without an error. */
 test.each(CALLS)('%s names the argument that has a wrong shape [E5]', async (...call) => {
   const { app, ...scene } = await made()

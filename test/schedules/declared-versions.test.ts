@@ -362,53 +362,5 @@ eachDatabase((under) => {
       })
       expect(() => kalends.declare('kalends', [])).toThrow()
     })
-
-    it('housekeeping prunes jobs by age and by count per schedule; unfinished jobs stay [D9]', async () => {
-      const { open, database } = await scene(under)
-      const kalends = await open({ retention: { age: '1d', perSchedule: 3 } })
-      kalends.handle(report, () => {})
-      await kalends.start()
-      const job = (id: string, columns: Record<string, string | null>) =>
-        database.query(
-          `INSERT INTO job (id, task, ${Object.keys(columns).join(', ')}) VALUES (?, 'nobody', ${Object.keys(
-            columns,
-          )
-            .map(() => '?')
-            .join(', ')})`,
-          [id, ...Object.values(columns)],
-        )
-      const stamp = (ms: number) => new Date(Date.now() - ms).toISOString().replace('T', ' ').slice(0, 23)
-      await job('old', { state: 'success', finished: stamp(2 * 86_400_000) })
-      await job('young', { state: 'failed', finished: stamp(3_600_000) })
-      await job('old but open', { state: 'waiting', submitted: stamp(9 * 86_400_000) })
-      await database.query("INSERT INTO job_log (job_id, message) VALUES ('old', 'm'), ('young', 'm')")
-      for (let index = 0; index < 6; index += 1)
-        await job(`busy ${index}`, {
-          periodic_task_id: 'busy',
-          periodic_task_uid: 'busy',
-          slot: stamp(60_000 * (10 - index)),
-          state: index === 0 ? 'running' : 'success',
-          ...(index === 0 ? {} : { finished: stamp(30_000) }),
-        })
-      await job('quiet', {
-        periodic_task_id: 'quiet',
-        periodic_task_uid: 'quiet',
-        slot: stamp(80_000_000),
-        state: 'success',
-        finished: stamp(80_000_000),
-      })
-      const pruned = await ended(kalends, await kalends.schedules.runNow('kalends.prune'))
-      expect(pruned).toMatchObject({ state: 'success' })
-      const left = await database.query("SELECT id FROM job WHERE task = 'nobody' ORDER BY id")
-      const ids = left.map(({ id }) => id)
-      expect(ids).toContain('busy 0')
-      expect(ids.filter((id) => String(id).startsWith('busy') && id !== 'busy 0')).toEqual([
-        'busy 3',
-        'busy 4',
-        'busy 5',
-      ])
-      expect(ids.filter((id) => !String(id).startsWith('busy'))).toEqual(['old but open', 'quiet', 'young'])
-      expect(await database.query('SELECT job_id FROM job_log')).toEqual([{ job_id: 'young' }])
-    })
   })
 })

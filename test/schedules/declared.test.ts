@@ -104,17 +104,6 @@ eachDatabase((under) => {
     )
   })
 
-  it('a schedule that an admin has disabled stays disabled after restarts and changes [D4, L12]', async () => {
-    const { open, database } = await scene(under)
-    await deploy(open, (kalends) => kalends.declare('set', [{ task: report, timer: 'daily', enabled: true }]))
-    await database.query('UPDATE periodic_task SET enabled = 0')
-    await deploy(open, (kalends) => kalends.declare('set', [{ task: report, timer: 'daily', enabled: true }]))
-    await deploy(open, (kalends) =>
-      kalends.declare('set', [{ task: report, timer: 'hourly', enabled: true }]),
-    )
-    expect(await (await open()).schedules.get('report')).toMatchObject({ enabled: false, status: 'paused' })
-  })
-
   it('a schedule with an unchanged timer keeps its next run after a restart, and a due run still happens [D3, L9, L12]', async () => {
     const { open, database } = await scene(under)
     const first = await open()
@@ -133,24 +122,6 @@ eachDatabase((under) => {
     await next.start()
     const job = await ended(next, (await submitted).runs[0]?.jobId ?? '')
     expect(job).toMatchObject({ state: 'success', slot: new Date(`${slot.replace(' ', 'T')}Z`) })
-  })
-
-  it('a changed timer is planned from now, and the deploy itself does not make it fire [S6, D3]', async () => {
-    const { open } = await scene(under)
-    const first = await open()
-    first.handle(report, () => {})
-    first.declare('set', [{ task: report, timer: 'yearly', catchUp: 1000 }])
-    await first.start()
-    await until(async () => ((await first.schedules.get('report'))?.nextRunAt == null ? null : true))
-    await first.stop()
-    const next = await open()
-    next.handle(report, () => {})
-    next.declare('set', [{ task: report, timer: 'monthly', catchUp: 1000 }])
-    const replanned = signal(next, 'submitted')
-    await next.start()
-    const plan = await replanned
-    expect(plan).toMatchObject({ runs: [], skips: [] })
-    expect(plan.nextRunAt?.getTime()).toBeGreaterThan(Date.now())
   })
 
   it('rows created by users or in SQL are never changed; if one has a declared id, the conflict is reported [D2]', async () => {
@@ -180,39 +151,6 @@ eachDatabase((under) => {
       }))
     const after = await database.query("SELECT * FROM periodic_task WHERE id <> 'ours' ORDER BY id")
     expect(settings(after)).toEqual(settings(before))
-  })
-
-  it('sets do not affect each other [D2]', async () => {
-    const { open } = await scene(under)
-    await deploy(open, (kalends) => {
-      kalends.declare('one', [{ id: 'a', task: report, timer: 'daily' }])
-      kalends.declare('two', [{ id: 'b', task: report, timer: 'daily' }])
-    })
-    const { messages } = await deploy(open, (kalends) => {
-      kalends.declare('one', [{ id: 'a', task: report, timer: 'daily' }])
-    })
-    expect(messages.filter((message) => message.includes("'b'"))).toEqual([])
-    const other = await deploy(open, (kalends) => {
-      kalends.declare('one', [{ id: 'b', task: report, timer: 'hourly' }])
-    })
-    expect(other.messages).toContainEqual(
-      expect.stringContaining("error: Schedule 'b' exists outside this set"),
-    )
-    expect(await (await open()).schedules.get('b')).toMatchObject({ timer: 'daily', declaredBy: 'two' })
-  })
-
-  it('a schedule that is no longer declared is reported', async () => {
-    const { open } = await scene(under)
-    await deploy(open, (kalends) => {
-      kalends.declare('set', [
-        { id: 'stays', task: report, timer: 'daily' },
-        { id: 'goes', task: report, timer: 'daily' },
-      ])
-    })
-    const { messages } = await deploy(open, (kalends) => {
-      kalends.declare('set', [{ id: 'stays', task: report, timer: 'daily' }])
-    })
-    expect(messages).toContainEqual(expect.stringContaining("warn: Schedule 'goes' is no longer declared"))
   })
 
   it('a deleted declared row is recreated at the next start, without a backlog [D6]', async () => {

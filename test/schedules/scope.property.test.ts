@@ -13,8 +13,9 @@ const OWNERS = [
   { group: 'shop', submitter: 'ben' },
   { group: 'bank', submitter: 'anna' },
 ] as const
-const SCHEDULES = ['s0', 's1', 's2', 's3']
-const JOBS = ['j0', 'j1', 'j2', 'j3']
+/** The last id of each is the whole id of a row of another owner. */
+const SCHEDULES = ['s0', 's1', 's2', 's3', 'shop:anna/s0']
+const JOBS = ['j0', 'j1', 'j2', 'j3', 'shop:anna/j0']
 const MARK = 'belongs to '
 
 type Owner = (typeof OWNERS)[number]
