@@ -36,8 +36,6 @@ export const BREAK_NAMES = [
   'missed-count',
   'take-over',
   'evict',
-  'skip-locked',
-  'early',
 ] as const
 export type BreakName = (typeof BREAK_NAMES)[number]
 
@@ -250,41 +248,6 @@ export const BREAKS: readonly Break[] = [
     sql: [],
     faults: ['locks.killed-worker'],
     rules: ['stalled'],
-  },
-  {
-    name: 'skip-locked',
-    removes: 'marking waits for locked schedules, so one locked row stops all submissions',
-    mutations: [
-      {
-        file: 'store/sql/mark.js',
-        find: "LIMIT ${integerLiteral(limit)} ${dialect.locked('skip')}`, [...from.params, ...except.params]);",
-        put: 'LIMIT ${integerLiteral(limit)} FOR UPDATE`, [...from.params, ...except.params]);',
-      },
-    ],
-    sql: [],
-    faults: ['locks.row-schedule'],
-    rules: ['stalled'],
-  },
-  {
-    name: 'early',
-    removes: 'slots within the next second are treated as due',
-    mutations: [
-      {
-        file: 'store/sql/mark.js',
-        find: 'WHERE wake_at <= ${dialect.now} ${from.text} ${except.text}',
-        put: 'WHERE wake_at <= ${dialect.now} + INTERVAL 1 SECOND ${from.text} ${except.text}',
-      },
-      {
-        file: 'model/plan.js',
-        find: 'schedule.nextRunAt <= now;\n}',
-        put: 'schedule.nextRunAt <= new Date(now.getTime() + 1000);\n}',
-      },
-      ANY_INSTANT,
-      PLANS_EARLY,
-    ],
-    sql: [],
-    faults: [],
-    rules: ['early'],
   },
 ]
 

@@ -669,43 +669,6 @@ describe('detects a record with one fault:', () => {
   })
 })
 
-it('checks ten times as many jobs in less than forty times the CPU time', { timeout: 600_000 }, () => {
-  const run = new Imitation({ begin: NOON })
-  run.add('canary-1', { timer: '*:*:*', overlap: 'allow', catch_up: 1000 })
-  run.pass(103_000, 1000)
-  const one = run.end()
-  const named = (id: number) => (row: RowText) => ({
-    ...row,
-    id: row['periodic_task_id'] === undefined ? `canary-${id}` : `${id}/${String(row['id'])}`,
-    ...(row['periodic_task_id'] === undefined
-      ? { uid: `canary-${id}`, last_job: `${id}/${String(row['last_job'])}` }
-      : { periodic_task_id: `canary-${id}`, periodic_task_uid: `canary-${id}` }),
-  })
-  const costOf = (many: number) => {
-    const each = <Item>(make: (id: number) => readonly Item[]) =>
-      Array.from({ length: many }, (_, id) => make(id)).flat()
-    const record: RunRecord = {
-      ...one,
-      journal: one.journal.flatMap((entry): readonly JournalEntry[] =>
-        entry.kind === 'schedule' ? each((id) => [{ ...entry, id: `canary-${id}` }]) : [entry],
-      ),
-      schedules: each((id) => one.schedules.map(named(id))),
-      jobs: each((id) => one.jobs.map(named(id))),
-      runs: each((id) =>
-        one.runs.map((line) => ({ ...line, schedule: `canary-${id}`, job: `${id}/${line.job}` })),
-      ),
-    }
-    expect(record.jobs.length).toBeGreaterThanOrEqual(many * 100)
-    const before = process.cpuUsage()
-    expect(check(record).violations).toEqual([])
-    const { user, system } = process.cpuUsage(before)
-    return user + system
-  }
-  const few = costOf(200)
-  // Garbage collection takes more of the time for a larger record; a quadratic check would take 100 times as long.
-  expect(costOf(2000)).toBeLessThan(40 * few)
-})
-
 describe('the order of events when the database clock changes', () => {
   const clock = (host: number, offsetMs: number): JournalEntry => ({
     kind: 'clock',

@@ -14,8 +14,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 
 /** Suites that need something that such a machine lacks, and that finish quickly without it. */
 const suites = [
-  'test/support/databases.test.ts',
-  'test/support/mariadb-client.test.ts',
+  'test/store/batch.test.ts',
   'test/chaos/targets-mysql.full.test.ts',
   'test/chaos/targets-galera.full.test.ts',
   'test/store/galera.full.test.ts',
