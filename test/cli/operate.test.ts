@@ -86,23 +86,6 @@ eachDatabase(({ fresh }) => {
     expect(await json('freezes')).toHaveLength(1)
   })
 
-  test('ids have at most 254 characters, and job ids are ASCII, as the help and the errors state', async () => {
-    const { cli, json } = await operator()
-    const id = '👍'.repeat(254)
-    const add = (name: string) => cli('schedules', 'add', name, '--task', 't', '--timer', 'yearly')
-    expect((await add(id)).code).toBe(0)
-    expect(await json('schedules', 'show', id, '--json')).toMatchObject([{ id }])
-    expect(await add(`${id}👍`)).toMatchObject({ code: 2, stderr: expect.stringContaining('254 characters') })
-    const submit = (name: string) => cli('jobs', 'submit', 't', '--id', name)
-    expect((await submit('j'.repeat(254))).stdout).toBe(`${'j'.repeat(254)}\n`)
-    expect(await submit('Zoë')).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining('254 ASCII characters'),
-    })
-    expect((await cli('schedules', 'add', '--help')).stdout).toContain('1 to 254 characters')
-    expect((await cli('jobs', 'submit', '--help')).stdout).toContain('1 to 254 ASCII characters')
-  })
-
   test('schedules: add, list, show, edit, pause, resume, run, history, explain, reset and rm work', async () => {
     const { cli, json, database } = await operator()
     const made = await cli(

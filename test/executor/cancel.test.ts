@@ -27,22 +27,6 @@ eachDatabase((under) => {
     expect(called).toBe(1)
   })
 
-  it('a job that is waiting for its start time or its retry is cancelled', async () => {
-    const { open } = await scene(under)
-    const kalends = await open()
-    kalends.handle(long, () => {
-      throw new Error('no')
-    })
-    await kalends.start()
-    const future = await kalends.jobs.submit(long, {}, { runAt: new Date(Date.now() + 3_600_000) })
-    const settled = signal(kalends, 'settled')
-    const retrying = await kalends.jobs.submit(long, {}, { retryDelay: '1h' })
-    await settled
-    expect(await kalends.jobs.cancel(future)).toMatchObject({ state: 'cancelled' })
-    expect(await kalends.jobs.cancel(retrying)).toMatchObject({ state: 'cancelled' })
-    expect(await kalends.jobs.get(retrying)).toMatchObject({ state: 'cancelled', attempt: 1 })
-  })
-
   it('a running job is cancelled from another process: its signal fires with a CancelledError [R4]', async () => {
     const { open } = await scene(under)
     const kalends = await open({ worker: 'runs' })
@@ -64,20 +48,6 @@ eachDatabase((under) => {
     expect(job.stopRequestedAt).toBeInstanceOf(Date)
   })
 
-  it('a cancelled run counts neither as a run nor as an error of its schedule', async () => {
-    const { open } = await scene(under)
-    const kalends = await open()
-    kalends.handle(long, ({ signal }) => aborted(signal))
-    await kalends.start()
-    await kalends.schedules.create({ id: 's', task: long, timer: 'yearly' })
-    const started = signal(kalends, 'started')
-    const id = await kalends.schedules.runNow('s')
-    await started
-    await kalends.jobs.cancel(id)
-    expect(await ended(kalends, id)).toMatchObject({ state: 'cancelled' })
-    expect(await kalends.schedules.get('s')).toMatchObject({ runCount: 0, errorCount: 0 })
-  })
-
   it('a job is cancelled even if its handler returns a result after the signal has fired', async () => {
     const { open } = await scene(under)
     const kalends = await open()
@@ -91,17 +61,6 @@ eachDatabase((under) => {
     await started
     await kalends.jobs.cancel(id)
     expect(await ended(kalends, id)).toMatchObject({ state: 'cancelled', result: null })
-  })
-
-  it('cancelling a final job does not change it', async () => {
-    const { open } = await scene(under)
-    const kalends = await open()
-    kalends.handle(long, () => 'done')
-    await kalends.start()
-    const id = await kalends.jobs.submit(long)
-    const before = await ended(kalends, id)
-    expect(await kalends.jobs.cancel(id)).toEqual(before)
-    expect(await kalends.jobs.get(id)).toEqual(before)
   })
 
   it('cancelling an unknown job is an error', async () => {

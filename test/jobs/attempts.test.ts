@@ -1,7 +1,7 @@
 /** `jobs.attempts`: the history of a job as data, independent of its log. */
 import { expect, it } from 'vitest'
 import { type Attempt, type Kalends, NotFoundError, task } from '../../src/index.ts'
-import { aborted, ended, scene, signal } from '../kalends/scene.ts'
+import { ended, scene } from '../kalends/scene.ts'
 import { eachDatabase } from '../support/databases.ts'
 
 const outcomes = (attempts: readonly Attempt[]) => attempts.map(({ attempt, outcome }) => [attempt, outcome])
@@ -52,60 +52,6 @@ eachDatabase((under) => {
     await kalends.start()
     const id = await kalends.jobs.submit('liar')
     expect(outcomes(await attemptsOf(kalends, id))).toEqual([[1, 'success']])
-  })
-
-  it('an attempt can end with the outcome timeout or cancelled', async () => {
-    const { open } = await scene(under)
-    const kalends = await open()
-    kalends.handle(task('slow', { timeout: 30, retries: 0 }), ({ signal: stop }) => aborted(stop))
-    kalends.handle(task('endless'), ({ signal: stop }) => aborted(stop))
-    await kalends.start()
-    const slow = await kalends.jobs.submit('slow')
-    expect(await attemptsOf(kalends, slow)).toMatchObject([
-      { outcome: 'timeout', error: 'AttemptTimeoutError: The run took longer than its timeout of 30 ms' },
-    ])
-    const started = signal(kalends, 'started', ({ task: name }) => name === 'endless')
-    const endless = await kalends.jobs.submit('endless')
-    await started
-    expect(await kalends.jobs.attempts(endless)).toMatchObject([{ outcome: null, endedAt: null }])
-    await kalends.jobs.cancel(endless)
-    expect(await attemptsOf(kalends, endless)).toMatchObject([
-      { outcome: 'cancelled', error: 'The job was cancelled' },
-    ])
-  })
-
-  it('a released attempt names the worker that stopped', async () => {
-    const { open } = await scene(under)
-    const first = await open({ worker: 'first' })
-    first.handle(task('endless'), ({ signal: stop }) => aborted(stop))
-    await first.start()
-    const started = signal(first, 'started')
-    const id = await first.jobs.submit('endless')
-    await started
-    await first.stop({ grace: 0 })
-    const second = await open({ worker: 'second' })
-    expect(await second.jobs.attempts(id)).toMatchObject([
-      { attempt: 1, outcome: 'released', worker: expect.stringMatching(/^first\//), error: null },
-    ])
-    expect(await second.jobs.get(id)).toMatchObject({ state: 'waiting', attempt: 0 })
-  })
-
-  it('a manual retry keeps the earlier attempts', async () => {
-    const { open } = await scene(under)
-    const kalends = await open()
-    let isRepaired = false
-    kalends.handle(task('repaired', { retries: 0 }), () => {
-      if (!isRepaired) throw new Error('broken')
-    })
-    await kalends.start()
-    const id = await kalends.jobs.submit('repaired')
-    await ended(kalends, id)
-    isRepaired = true
-    await kalends.jobs.retry(id)
-    expect(outcomes(await attemptsOf(kalends, id))).toEqual([
-      [1, 'failed'],
-      [1, 'success'],
-    ])
   })
 
   it('`attempts` throws a NotFoundError for an unknown job', async () => {

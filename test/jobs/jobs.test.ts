@@ -74,20 +74,6 @@ eachDatabase((under) => {
     expect((await jobs.list()).total).toBe(2)
   })
 
-  it('only one of many concurrent submissions with the same id succeeds', async () => {
-    const { open } = await scene(under)
-    const [one, other] = [await open(), await open()]
-    const outcomes = await Promise.allSettled(
-      [one, other, one, other].map(({ jobs }) => jobs.submit(plain, {}, { id: 'same' })),
-    )
-    expect(outcomes.map(({ status }) => status).toSorted()).toEqual([
-      'fulfilled',
-      'rejected',
-      'rejected',
-      'rejected',
-    ])
-  })
-
   it('a future job runs at its time, neither early nor late', async () => {
     const { open } = await scene(under)
     // Polling is effectively off: the worker itself knows when the jobs of its process are due.
@@ -114,41 +100,11 @@ eachDatabase((under) => {
     })
   })
 
-  it('`get` returns the time of a future job, to the millisecond', async () => {
-    const { open } = await scene(under)
-    const { jobs } = await open()
-    const runAt = new Date('2039-03-29T01:30:00.123Z')
-    expect(await jobs.get(await jobs.submit(plain, {}, { runAt }))).toMatchObject({ state: 'waiting', runAt })
-  })
-
   it('`get` returns null for an unknown job, and `logs` throws a NotFoundError', async () => {
     const { open } = await scene(under)
     const { jobs } = await open()
     expect(await jobs.get('nobody')).toBeNull()
     await expect(jobs.logs('nobody')).rejects.toThrow(NotFoundError)
-  })
-
-  it('`list` returns the newest jobs first, in pages, and filters them', async () => {
-    const { open } = await scene(under)
-    const kalends = await open()
-    const { jobs, schedules } = kalends
-    await schedules.create({ id: 's', task: plain, timer: 'yearly' })
-    const ids = ['a', 'b', 'c']
-    for (const id of ids) await jobs.submit(id === 'b' ? 'mail' : 'plain', {}, { id })
-    const run = await schedules.runNow('s')
-    await jobs.cancel('c')
-    const of = async (query: Parameters<typeof jobs.list>[0]) => {
-      const { items, total } = await jobs.list(query)
-      return [items.map(({ id }) => (id === run ? 'run' : id)), total]
-    }
-    expect(await of({})).toEqual([['c', 'b', 'a', 'run'], 4])
-    expect(await of({ limit: 2, after: 'c' })).toEqual([['b', 'a'], 4])
-    expect(await of({ task: 'mail' })).toEqual([['b'], 1])
-    expect(await of({ state: 'cancelled' })).toEqual([['c'], 1])
-    expect(await of({ state: 'waiting', task: 'plain' })).toEqual([['a', 'run'], 2])
-    expect(await of({ scheduleId: 's' })).toEqual([['run'], 1])
-    expect(await of({ scheduleId: 'nobody' })).toEqual([[], 0])
-    expect(await of({ after: run })).toEqual([[], 4])
   })
 
   it.each<[string, object]>([
@@ -178,15 +134,5 @@ eachDatabase((under) => {
     expect(error).toBeInstanceOf(InvalidInputError)
     expect(error).toMatchObject({ field })
     expect((await jobs.list()).total).toBe(0)
-  })
-
-  it('a job that is inserted with SQL runs like any other job', async () => {
-    const { open, database } = await scene(under)
-    const kalends = await open()
-    kalends.handle(mail, ({ args }) => args.to)
-    await database.query(`INSERT INTO job (task, args) VALUES ('mail', '{"to":"x"}')`)
-    await kalends.start()
-    const [job] = (await kalends.jobs.list()).items
-    expect(await ended(kalends, job?.id ?? '')).toMatchObject({ state: 'success', result: 'x', priority: 0 })
   })
 })

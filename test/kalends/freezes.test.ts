@@ -58,23 +58,6 @@ test('during a freeze, nothing starts; afterwards, everything continues, and ski
   expect(await kalends.freezes()).toEqual([])
 })
 
-test('a one-off that becomes due during a freeze runs when the freeze expires or is ended by thaw', async () => {
-  await using on = await life(async (kalends) => {
-    await kalends.schedules.create({ id: 'once', task: work, timer: '2026-03-02 10:00' })
-    await kalends.schedules.create({ id: 'other', task: work, timer: '2026-03-02 10:30' })
-  })
-  const { app, kalends, runs } = on
-  await kalends.freeze({ scheduleId: 'once', until: at('12:00') })
-  const { id } = await kalends.freeze({ scheduleId: 'other', until: at('18:00') })
-  await app.advance('2h')
-  expect(runs).toEqual([])
-  await kalends.thaw(id)
-  await app.drain()
-  expect(runs).toEqual(['11:00 10:30'])
-  await app.advance('2h')
-  expect(runs).toEqual(['11:00 10:30', '12:00 10:00'])
-})
-
 test('waiting jobs, retries and manual runs are held until the freeze ends', async () => {
   await using on = await life(
     (kalends) => kalends.schedules.create({ id: 's', task: work, timer: 'yearly' }),
@@ -93,30 +76,6 @@ test('waiting jobs, retries and manual runs are held until the freeze ends', asy
   expect((await kalends.schedules.explain('s')).reasons.join('\n')).toContain('It is frozen until')
   await app.advance('2h 30min')
   expect(runs.map((run) => run.slice(0, 5)).slice(1, 4)).toEqual(['12:00', '12:00', '12:00'])
-})
-
-test('after a manual run during a freeze, slots during the freeze are not made up', async () => {
-  await using on = await life((kalends) =>
-    kalends.schedules.create({ id: 's', task: work, timer: 'hourly', overlap: 'allow' }),
-  )
-  const { app, kalends, runs } = on
-  await kalends.freeze({ all: true, until: at('12:15') })
-  await app.advance('90min')
-  await kalends.schedules.runNow('s')
-  await app.advance('150min')
-  expect(runs.map((run) => run.slice(0, 5))).toEqual(['12:15', '13:00'])
-})
-
-test('a manual run during a freeze does not replace the run of a one-off', async () => {
-  await using on = await life((kalends) =>
-    kalends.schedules.create({ id: 's', task: work, timer: '2026-03-02 10:00', overlap: 'allow' }),
-  )
-  const { app, kalends, runs } = on
-  await kalends.freeze({ all: true, until: at('12:00') })
-  await app.advance('2h')
-  await kalends.jobs.cancel(await kalends.schedules.runNow('s'))
-  await app.advance('2h')
-  expect(runs.map((run) => run.slice(0, 5))).toEqual(['12:00'])
 })
 
 test('a job cancelled during a freeze is no longer held', async () => {
@@ -151,15 +110,6 @@ test('pausing and resuming a schedule during a freeze does not make it run', asy
   expect(await kalends.schedules.resume('s')).toMatchObject({ status: 'active', nextRunAt: at('11:00') })
   await app.advance('4h')
   expect(runs).toEqual(['13:00 13:00', '14:00 14:00'])
-})
-
-test('a freeze of another group has no effect', async () => {
-  await using on = await life((kalends) => kalends.schedules.create({ id: 's', task: work, timer: 'hourly' }))
-  const { app, kalends } = on
-  const { id } = await kalends.freeze({ group: 'none', until: at('18:00') })
-  await app.advance('1h')
-  expect(await kalends.schedules.get('s')).toMatchObject({ status: 'active', runCount: 1 })
-  expect((await kalends.freezes()).map((freeze) => freeze.id)).toEqual([id])
 })
 
 describe('a preview', () => {

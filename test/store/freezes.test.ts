@@ -324,13 +324,6 @@ onEachStore((under) => {
     })
   })
 
-  it('a freeze of another task delays neither a schedule nor its job', async () => {
-    await due('s')
-    await insert(under, 'schedule_freeze', { id: 'f', task: 'other', until: toText(await until()) })
-    expect(await pass()).toHaveLength(1)
-    expect(await claimed()).toHaveLength(1)
-  })
-
   it('old freezes are pruned', async () => {
     await freeze({ task: 'task' })
     await insert(under, 'schedule_freeze', { id: 'old', until: '2020-01-01 00:00:00' })

@@ -1,69 +1,12 @@
 /** Operations on jobs. */
 import { describe, expect, it } from 'vitest'
 import { ConflictError } from '../../src/errors.ts'
-import {
-  after,
-  clock,
-  job,
-  jobRow,
-  MINUTE,
-  newJob,
-  onEachStore,
-  planned,
-  policies,
-  schedule,
-  WORKER,
-} from './conformance.ts'
+import { job, jobRow, newJob, onEachStore, planned, policies, schedule, WORKER } from './conformance.ts'
 import { recording, START } from './recording.ts'
 import { write } from './writes.ts'
 
 onEachStore((under) => {
   describe('submitting', () => {
-    it('writes every given value', async () => {
-      const runAt = after(await clock(under), MINUTE)
-      await under.store.jobs.submit([
-        newJob('j', {
-          task: 't 😀',
-          group: "g'",
-          args: '{"a":"\\\\ ? \' 😀"}',
-          subject: 's\\',
-          submitter: '?',
-          priority: -3,
-          runAt,
-          timeout: 1,
-          retries: 0,
-          retryDelay: 3,
-          retryBackoff: 'exponential',
-        }),
-      ])
-      expect(await under.store.jobs.get('j')).toMatchObject({
-        id: 'j',
-        scheduleId: null,
-        slot: null,
-        missed: 0,
-        run: null,
-        task: 't 😀',
-        group: "g'",
-        args: { a: "\\ ? ' 😀" },
-        subject: 's\\',
-        submitter: '?',
-        priority: -3,
-        state: 'waiting',
-        attempt: 0,
-        runAt,
-        startedAt: null,
-        finishedAt: null,
-        timeout: 1,
-        retries: 0,
-        retryDelay: 3,
-        retryBackoff: 'exponential',
-        progress: null,
-        result: null,
-        error: null,
-        stopRequestedAt: null,
-      })
-    })
-
     it('submitting many jobs at once is all or nothing; an id in use causes a conflict error that names the id', async () => {
       await under.store.jobs.submit([])
       await under.store.jobs.submit([newJob('b')])
