@@ -97,7 +97,7 @@ eachDatabase((under) => {
     expect(seen.map(({ most }) => most)).toEqual([2, 2])
   })
 
-  it.each([-1, 1.5, 10_001])('a concurrency of %d is rejected', async (concurrency) => {
+  it.each([-1, 1.5, Number.NaN, 10_001])('a concurrency of %d is rejected', async (concurrency) => {
     expect(() => task('t', { concurrency })).toThrow('concurrency')
     expect(() => task('t', { concurrency: 0 })).toThrow('concurrency')
     const { open } = await scene(under)

@@ -98,26 +98,6 @@ eachDatabase((under) => {
     expect((await jobs.list()).total).toBe(0)
   })
 
-  it.each([
-    'it\'s "quoted" `so`',
-    'C:\\new\\',
-    '😀 größer',
-    '? ?? :to @x %s',
-    "\\'; DROP TABLE job; --",
-    '',
-    '\n\t\u2028',
-  ])('an unusual string is read back unchanged: %j', async (text) => {
-    const { open } = await scene(under)
-    const { jobs } = await open()
-    // Names must not contain control characters.
-    const name = text.replaceAll(/\p{Cc}/gu, '').trim()
-    const own = `#${name.replaceAll(/[^\p{ASCII}]/gu, '').trim()}`
-    const [id = ''] = await jobs.submitMany([
-      { task: mail, args: { to: text }, id: own, subject: text, group: name },
-    ])
-    expect(await jobs.get(id)).toMatchObject({ args: { to: text }, subject: text, group: name, id: own })
-  })
-
   it('args may contain NUL, but ids, groups and similar strings may not', async () => {
     const { open } = await scene(under)
     const { jobs, schedules } = await open()

@@ -218,17 +218,6 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('an option of op
     })
   })
 
-  it.each([-1, 1.5, Number.NaN, 10_001])(
-    'start rejects the concurrency %d, and can then be called again',
-    async (concurrency) => {
-      await using kalends = await Kalends.open('sqlite::memory:')
-      await expect(kalends.start({ concurrency })).rejects.toMatchObject({
-        field: 'concurrency',
-      })
-      await kalends.start({ concurrency: 1 })
-    },
-  )
-
   it.each(['postgres://localhost/app', 'mysql://localhost', 'sqlite:', 'kalends.db'])(
     'the database %j is rejected with a suggested correction',
     async (url) => {
