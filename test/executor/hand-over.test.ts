@@ -165,27 +165,6 @@ it('a pass reports the error if the database rejects an outcome', async () => {
   expect(errors.mock.calls).toEqual([[error, 'hand-over']])
 })
 
-it("submit receives the connection, a signal, and the jobs without the store's internal fields", async () => {
-  const submit = vi.fn<ExternalQueue['submit']>()
-  const tx = {}
-  const { signal } = new AbortController()
-  const waiting = [jobOf('a')]
-  const { handOver } = scene([], {
-    submit,
-    handOver: async (_worker, _queue, _limit, _afterGroup, call) => {
-      const jobs = waiting.splice(0)
-      if (jobs.length > 0) await call(jobs, tx, signal)
-      return jobs
-    },
-  })
-  await handOver.pass()
-  const [[job], context] = submit.mock.calls[0] ?? [[]]
-  expect(context?.tx).toBe(tx)
-  expect(context?.signal).toBe(signal)
-  expect(job).toMatchObject({ id: 'a', state: 'external' })
-  for (const name of ['claim', 'argsText', 'policy', 'releases']) expect(job).not.toHaveProperty(name)
-})
-
 it('each hand-over starts after the group of the last job of the previous hand-over', async () => {
   const after: string[] = []
   const groups = ['a', 'b', 'c']

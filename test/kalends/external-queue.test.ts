@@ -55,6 +55,7 @@ test('a due job is handed over with everything that a queue needs, and ends with
       ...settings,
     },
   ])
+  for (const internal of ['claim', 'argsText', 'policy', 'releases']) expect(job).not.toHaveProperty(internal)
   expect(await schedules.get('s')).toMatchObject({ runCount: 0, lastJobId: job?.id, lastRunAt: app.now() })
   await app.advance('10min')
   const finishedAt = app.now()
@@ -66,7 +67,7 @@ test('a due job is handed over with everything that a queue needs, and ends with
   expect(jobs).toHaveLength(2)
 })
 
-test('while a run is unreported, the next slot is skipped, and the error of runNow names the job', async () => {
+test('while a run is unreported, the next slot is skipped, and the error of runNow names the job [X3]', async () => {
   const { app, jobs } = await scene()
   const { schedules } = app.kalends
   await schedules.create({ id: 's', task: work, timer: 'hourly' })

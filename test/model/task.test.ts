@@ -113,7 +113,8 @@ describe('args', () => {
     await expect(storedArgs(task('any'), () => 1)).rejects.toThrow(
       'a value of type function cannot be written as JSON',
     )
-    await expect(storedArgs(task('any'), { count: 1n })).rejects.toThrow(InvalidInputError)
+    for (const args of [{ count: 1n }, Symbol('s')])
+      await expect(storedArgs(task('any'), args)).rejects.toThrow(InvalidInputError)
   })
 
   test('are validated again when a job runs, because the row may have been written manually', async () => {

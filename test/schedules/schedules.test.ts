@@ -129,16 +129,6 @@ eachDatabase((under) => {
     expect(await schedules.get('b')).toMatchObject({ status: 'paused' })
   })
 
-  it('deleting a schedule removes it but keeps its jobs', async () => {
-    const { open } = await scene(under)
-    const { schedules, jobs } = await open()
-    await schedules.create({ id: 'a', task: cleanup, timer: 'daily' })
-    const job = await schedules.runNow('a')
-    await schedules.delete('a')
-    expect(await schedules.get('a')).toBeNull()
-    expect(await jobs.get(job)).toMatchObject({ state: 'waiting', scheduleId: 'a' })
-  })
-
   it('a paused schedule has no next run, and a pause is not downtime [R1]', async () => {
     const { open, database } = await scene(under)
     const kalends = await open()

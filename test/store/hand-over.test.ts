@@ -671,20 +671,6 @@ onEachStore((under) => {
       )
     }
 
-    it('has an open, exclusive job, so the next slot is skipped, and no other job can be inserted [X3]', async () => {
-      const id = await handedOver()
-      expect(await schedule(under, 's')).toMatchObject({ last_job: id })
-      await dueAgain()
-      await submitDue()
-      expect(await under.query('SELECT state, reason, queue FROM job ORDER BY slot')).toEqual([
-        { state: 'external', reason: null, queue: 'q' },
-        { state: 'skipped', reason: 'overlap', queue: null },
-      ])
-      await expect(
-        job(under, 'second', { periodic_task_id: 's', slot: '2026-01-01 00:00:00.000' }),
-      ).rejects.toThrow()
-    })
-
     it('counts the outcome of the job once and promotes the next job [X3]', async () => {
       const id = await handedOver({ overlap: 'queue-one' })
       await dueAgain()

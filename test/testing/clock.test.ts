@@ -270,21 +270,3 @@ test('`open` rejects with the problems in the declarations, or with an error fro
   ).rejects.toThrow('the setup')
   await expect(open(async () => Promise.reject(new Error('later')))).rejects.toThrow('later')
 })
-
-test('pause, resume, maxRuns and explain work as in a worker', async () => {
-  const slots: string[] = []
-  await using app = await open((kalends) => {
-    kalends.handle(report, ({ slot }) => void slots.push(slot?.toISOString().slice(11, 16) ?? ''))
-  })
-  const { schedules } = app.kalends
-  await schedules.create({ id: 's', task: report, timer: 'hourly', maxRuns: 3 })
-  await app.advance('1h')
-  await schedules.pause('s')
-  await app.advance('5h')
-  await schedules.resume('s')
-  await app.advance('1d')
-  expect(slots).toEqual(['01:00', '07:00', '08:00'])
-  expect(await schedules.get('s')).toMatchObject({ status: 'done', runCount: 3 })
-  const reasons = (await schedules.explain('s', { at: new Date('2026-01-01T03:00:00Z') })).reasons
-  expect(reasons[0]).toMatch(/^Nothing is recorded for Thu 2026-01-01 03:00:00/)
-})

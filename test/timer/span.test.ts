@@ -3,19 +3,9 @@ import { InvalidTimeSpanError, timeSpan } from '../../src/timer/index.ts'
 
 test.each([
   ['10min', 600_000],
-  ['1h 30min', 5_400_000],
-  ['1h30min', 5_400_000],
   ['  2.5 s ', 2500],
-  ['45', 45_000],
-  ['300ms', 300],
-  ['1d', 86_400_000],
-  ['2weeks', 1_209_600_000],
-  ['1month', 2_629_800_000],
   ['1M', 2_629_800_000],
   ['1m', 60_000],
-  ['1y', 31_557_600_000],
-  ['1500us', 2],
-  ['0', 0],
 ])('%j is %d milliseconds, as in systemd', (text, milliseconds) => {
   expect(timeSpan(text)).toBe(milliseconds)
 })
