@@ -33,7 +33,6 @@ export const BREAK_NAMES = [
   'high-water',
   'lock-order',
   'advance',
-  'missed-count',
   'take-over',
   'evict',
 ] as const
@@ -208,17 +207,6 @@ export const BREAKS: readonly Break[] = [
     sql: [],
     faults: ['worker.kill'],
     rules: ['lost'],
-  },
-  {
-    name: 'missed-count',
-    removes: 'a catch-up run does not record how many missed slots it replaces',
-    mutations: [
-      { file: 'model/decide.js', find: 'missed: index === 0 ? due.dropped : 0', put: 'missed: 0' },
-      SLOW_SUBMIT,
-    ],
-    sql: [],
-    faults: ['worker.stop'],
-    rules: ['missed'],
   },
   {
     name: 'take-over',
