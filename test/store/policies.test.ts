@@ -498,6 +498,7 @@ onEachStore((under) => {
     ])('status %s: enabled %i, idle %s [R1]', async (status, enabled, idle) => {
       await planned(under, 's', null, { enabled, idle })
       expect(await schedule(under, 's')).toMatchObject({ status })
+      expect((await under.store.lists.scheduleCounts({})).counts).toEqual({ [status]: 1 })
     })
   })
 })

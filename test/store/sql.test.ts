@@ -232,20 +232,6 @@ onEachStore((under) => {
     })
   })
 
-  describe('status', () => {
-    it.each([
-      [1, null, 'active'],
-      [0, null, 'paused'],
-      [0, 'done', 'paused'],
-      [1, 'done', 'done'],
-      [1, 'invalid', 'invalid'],
-    ] as const)('enabled %s and idle %s is %s', async (enabled, idle, expected) => {
-      await planned(under, 's', null, { enabled, idle })
-      expect((await schedule(under, 's'))['status']).toBe(expected)
-      expect((await under.store.lists.scheduleCounts({})).counts).toEqual({ [expected]: 1 })
-    })
-  })
-
   describe('values written manually', () => {
     it('text that is not valid JSON is returned as text and hides no other rows', async () => {
       await under.query(`INSERT INTO job (id, task, result, progress) VALUES ('j', 't', 'not json', '{')`)
