@@ -107,7 +107,8 @@ onEachStore((under) => {
       const rows = await under.query('SELECT state, reason, missed FROM job ORDER BY slot')
       expect(rows[0]).toMatchObject({ state: 'skipped', reason: 'frozen' })
       expect(Number(rows[0]?.['missed'])).toBeGreaterThanOrEqual(4)
-      expect(rows[1]).toMatchObject({ state: 'waiting' })
+      // Slots that the freeze did not cover may have been missed.
+      expect(rows.at(-1)).toMatchObject({ state: 'waiting' })
       expect(await schedule(under, 's')).toMatchObject({ status: 'active', frozen_until: null })
     })
 
